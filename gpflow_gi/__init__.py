@@ -1,0 +1,51 @@
+"""gpflow_gi: deep Gaussian processes with global inducing point posteriors, for GPflow.
+
+Ober & Aitchison, "Global inducing point variational posteriors for Bayesian neural networks and
+deep Gaussian processes", ICML 2021, arXiv:2005.08140.
+
+Submodules are imported when they are first used, so that the command line can answer ``--help``
+without waiting for TensorFlow.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from . import architectures as architectures
+    from . import datasets as datasets
+    from . import interop as interop
+    from . import kernels as kernels
+    from . import layers as layers
+    from . import metrics as metrics
+    from . import models as models
+    from . import plotting as plotting
+    from . import posteriors as posteriors
+    from .training import fit as fit
+
+_SUBMODULES = (
+    "architectures",
+    "datasets",
+    "interop",
+    "kernels",
+    "layers",
+    "metrics",
+    "models",
+    "plotting",
+    "posteriors",
+)
+
+__all__ = ["__version__", "fit", *_SUBMODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "fit":
+        return import_module(".training", __name__).fit
+    if name in _SUBMODULES:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,5 @@
+"""Kernels: batched evaluation of any GPflow kernel, and the whitened basis that a kernel spans."""
+
+from .basis import KernelBasis
+
+__all__ = ["KernelBasis"]

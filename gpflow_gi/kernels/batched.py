@@ -1,0 +1,46 @@
+"""Any GPflow kernel at inputs with a sample axis.
+
+GPflow's ``kernel(X1, X2)`` of [S, M, D] and [S, N, D] is the covariance between all samples,
+[S, M, S, N]. Layers need it sample by sample: [S, M, N].
+"""
+
+import tensorflow as tf
+from gpflow.kernels import Kernel
+
+from ..linalg import unfold
+
+
+def covariance(kernel: Kernel, X: tf.Tensor) -> tf.Tensor:
+    """k(X, X): [N, D] -> [N, N], or [S, N, D] -> [S, N, N]."""
+    if X.shape.rank == 2:
+        return kernel(X)
+    return tf.vectorized_map(kernel, X)
+
+
+def cross_covariance(kernel: Kernel, X1: tf.Tensor, X2: tf.Tensor) -> tf.Tensor:
+    """k(X1, X2), sample by sample.
+
+    :param X1: [M, D] or [S, M, D].
+    :param X2: [N, D] or [S, N, D].
+    :return: [M, N] if neither has a sample axis, else [S, M, N].
+    """
+    ranks = (X1.shape.rank, X2.shape.rank)
+    if ranks == (2, 2):
+        return kernel(X1, X2)
+    if ranks == (2, 3):
+        return unfold(kernel(X1, flatten_rows(X2)), tf.shape(X2)[0])
+    if ranks == (3, 2):
+        return tf.linalg.matrix_transpose(cross_covariance(kernel, X2, X1))
+    return tf.vectorized_map(lambda inputs: kernel(*inputs), (X1, X2))
+
+
+def variance(kernel: Kernel, X: tf.Tensor) -> tf.Tensor:
+    """k(x, x) of every row: [N, D] -> [N], or [S, N, D] -> [S, N]."""
+    if X.shape.rank == 2:
+        return kernel(X, full_cov=False)
+    return tf.reshape(kernel(flatten_rows(X), full_cov=False), tf.shape(X)[:-1])
+
+
+def flatten_rows(X: tf.Tensor) -> tf.Tensor:
+    """[S, N, D] -> [S*N, D]; [N, D] is left alone."""
+    return tf.reshape(X, [-1, X.shape[-1]])

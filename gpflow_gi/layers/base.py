@@ -1,0 +1,89 @@
+"""What a model asks of a layer.
+
+    layer.condition(U)      q(z | U): everything that does not depend on the data, computed once
+        .kl()               KL(q || p)
+        .predict(X)         mean and variance of f at X, z integrated out
+        .draw(S)            a draw of the function f
+            .rows(X)        its values at X, row by row: the right marginals, residuals independent
+            .extend(X)      its values at X jointly, and the draw that remembers them
+
+Shapes: S samples, M inducing points, N rows, D inputs, P outputs. What comes from below has a
+sample axis, [S, M, D] and [S, N, D], once something was sampled there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import gpflow
+import tensorflow as tf
+
+from ..posteriors import Posterior
+
+
+class Layer(gpflow.Module, ABC):
+    """A random function with an approximate posterior."""
+
+    output_dim: int
+    posterior: Posterior
+
+    @abstractmethod
+    def condition(self, U: tf.Tensor) -> ConditionedLayer:
+        """The layer's posterior, given what comes from below.
+
+        :param U: the inducing activations, [M, D] or [S, M, D]; [0, D] where neither this layer nor
+            one above it uses them.
+        """
+
+
+class ConditionedLayer(ABC):
+    """A layer's posterior given the inducing activations from below."""
+
+    @abstractmethod
+    def kl(self) -> tf.Tensor:
+        """KL(q(z | U) || p(z)), summed over outputs: [] or [S]."""
+
+    @abstractmethod
+    def predict(self, X: tf.Tensor, full_cov: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+        """Moments of f at `X`, with z integrated out.
+
+        :param X: [N, D] or [S, N, D].
+        :return: the mean, [N, P] or [S, N, P], and the variance of the same shape, or with
+            `full_cov` the covariance over rows, [P, N, N] or [S, P, N, N].
+        """
+
+    @abstractmethod
+    def diagnostics(self) -> list[tuple[str, tf.Tensor]]:
+        """What can stop being finite, in the order of computation, with a name for users."""
+
+    @abstractmethod
+    def draw(self, num_samples: int | None, seed: tf.Tensor) -> LayerDraw:
+        """Draw functions f.
+
+        :param num_samples: S; None for one draw without a sample axis.
+        :param seed: [2].
+        """
+
+
+class LayerDraw(ABC):
+    """A draw of a layer's function (or S draws), conditioned on all values it has given so far."""
+
+    log_p_minus_log_q: tf.Tensor
+    """[] or [S]: log p(z) - log q(z)."""
+
+    @abstractmethod
+    def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """Values at `X` with the right distribution for each row, and rows independent given z.
+
+        :param X: [N, D] or [S, N, D].
+        :return: [N, P] or [S, N, P].
+        """
+
+    @abstractmethod
+    def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, LayerDraw]:
+        """Values at `X` jointly over rows, and the draw that is conditioned on them as well.
+
+        :param X: [N, D] or [S, N, D]. The very tensor that the layer was conditioned on gets the
+            inducing outputs u = m + L z.
+        :return: [N, P] or [S, N, P], and a draw.
+        """

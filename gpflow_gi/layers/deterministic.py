@@ -1,0 +1,50 @@
+"""Layers without randomness: any function of a batch of rows."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gpflow
+import tensorflow as tf
+
+
+class Deterministic(gpflow.Module):
+    """A callable or Keras layer, applied to the inducing points and to the data alike.
+
+    Models wrap callables in their list of layers in this by themselves. The trainable weights of a
+    Keras layer (of ``gpflow.keras.tf_keras``, the Keras that GPflow uses) are trained with the
+    model's; they have no prior and no posterior.
+    """
+
+    def __init__(self, function: Callable[[tf.Tensor], tf.Tensor]) -> None:
+        """Wrap a function.
+
+        :param function: from rows [N, D] to rows [N, D']. It must treat each row by itself.
+        :raises TypeError: if it is not callable, or belongs to another Keras than GPflow's.
+        """
+        super().__init__()
+        if not callable(function):
+            raise TypeError(
+                "A layer must be one of gpflow_gi.layers, a Keras layer or a callable, but is "
+                f"{function!r}."
+            )
+        if any(base.__module__.startswith("keras.") for base in type(function).__mro__):
+            raise TypeError(
+                f"{type(function).__name__} is a layer of Keras 3, whose weights TensorFlow "
+                "modules do not see, so that they would not be trained. Use the same layer of "
+                "gpflow.keras.tf_keras."
+            )
+        self.function = function
+
+    def __call__(self, X: tf.Tensor) -> tf.Tensor:
+        """[N, D] -> [N, D'], or [S, N, D] -> [S, N, D'].
+
+        :raises ValueError: if the function does not return one row for each row.
+        """
+        rows = tf.reshape(X, [-1, X.shape[-1]])
+        values: Any = self.function(rows)
+        if values.shape.rank != 2:
+            raise ValueError(
+                f"The deterministic layer {self.function!r} turned rows of shape {rows.shape} into "
+                f"shape {values.shape}; it must return one row for each row."
+            )
+        return tf.reshape(values, tf.concat([tf.shape(X)[:-1], [values.shape[-1]]], axis=0))

@@ -1,0 +1,229 @@
+"""Gaussian process layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import gpflow
+import tensorflow as tf
+from gpflow.functions import MeanFunction
+from gpflow.kernels import Kernel, LinearCoregionalization, SeparateIndependent, SharedIndependent
+
+from .. import linalg
+from ..kernels import KernelBasis
+from ..kernels.batched import flatten_rows
+from ..posteriors import Posterior
+from ..regression import WhitenedGaussian
+from ..seeds import fold_in, standard_normal
+from ..validation import positive_integer
+from .base import ConditionedLayer, Layer, LayerDraw
+
+
+class GPLayer(Layer):
+    """P independent Gaussian processes f_p = m_p + GP(0, k_p), with an approximate posterior.
+
+    In whitened form f(x) = m(x) + a(x)^T z + r(x) with a(x) = L^-1 k(U, x), L = chol k(U, U).
+    The posterior decides what U is and which Gaussian stands over z.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | Sequence[Kernel],
+        output_dim: int,
+        posterior: Posterior,
+        *,
+        mean_function: MeanFunction | None = None,
+    ) -> None:
+        """Put a prior and a posterior together.
+
+        :param kernel: a GPflow kernel shared by all outputs; or one kernel per output, as a list or
+            as GPflow's SeparateIndependent. SharedIndependent means the same as the kernel that it
+            wraps.
+        :param output_dim: P.
+        :param posterior: a choice of q(z).
+        :param mean_function: a GPflow mean function from D inputs to P outputs (or to one, shared
+            by all). Zero by default.
+        :raises ValueError: if the number of kernels or the posterior's outputs differ from P.
+        :raises TypeError: if the kernel is none of these, or mixes outputs.
+        """
+        super().__init__()
+        self.output_dim = positive_integer("output_dim", output_dim)
+        if not isinstance(posterior, Posterior):
+            raise TypeError(
+                f"posterior must be one of gpflow_gi.posteriors, but is {posterior!r}. GPflow's q_mu "
+                "and q_sqrt are in gpflow_gi.posteriors.LocalInducing."
+            )
+        if posterior.output_dim not in (None, self.output_dim):
+            raise ValueError(
+                f"The layer has output_dim={self.output_dim}, but its posterior has "
+                f"output_dim={posterior.output_dim}; they must be equal."
+            )
+        self.posterior = posterior
+        self.kernel = kernel if isinstance(kernel, Kernel) else list(kernel)
+        self.mean_function = mean_function
+        _kernels_of(self.kernel, self.output_dim)  # raises early
+
+    @property
+    def kernels(self) -> list[tuple[Kernel, slice]]:
+        """The single-output kernels, each with the outputs that share it."""
+        return _kernels_of(self.kernel, self.output_dim)
+
+    def condition(self, U: tf.Tensor) -> ConditionedGPLayer:
+        processes = []
+        for kernel, outputs in self.kernels:
+            basis = KernelBasis(kernel, self.posterior.basis_inputs(U))
+            processes.append(_Process(basis, self.posterior.q(basis.at_inputs(), outputs)))
+        return ConditionedGPLayer(self, processes)
+
+    def mean(self, X: tf.Tensor) -> tf.Tensor:
+        """The mean function at [N, D] or [S, N, D]: [N, P] or [S, N, P]; [] where it is zero."""
+        if self.mean_function is None:
+            return tf.zeros([], X.dtype)
+        m = self.mean_function(flatten_rows(X))
+        return tf.reshape(m, tf.concat([tf.shape(X)[:-1], [m.shape[-1]]], axis=0))
+
+
+class ConditionedGPLayer(ConditionedLayer):
+    """A GP layer given the inducing activations from below."""
+
+    def __init__(self, layer: GPLayer, processes: list[_Process]) -> None:
+        self._layer = layer
+        self._processes = processes
+
+    def kl(self) -> tf.Tensor:
+        return tf.add_n([process.q.kl() for process in self._processes])
+
+    def diagnostics(self) -> list[tuple[str, tf.Tensor]]:
+        tensors = []
+        for process in self._processes:
+            tensors += [
+                ("its inducing inputs", process.basis.inputs),
+                ("the Cholesky factor of its kernel matrix", process.basis.L),
+                ("its posterior mean", process.q.mean),
+                ("its KL divergence", process.q.kl()),
+            ]
+        return tensors
+
+    def predict(self, X: tf.Tensor, full_cov: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+        moments = [process.predict(X, full_cov) for process in self._processes]
+        mean = tf.concat([mean for mean, _ in moments], axis=-1)
+        variance = tf.concat([var for _, var in moments], axis=-3 if full_cov else -1)
+        return self._layer.mean(X) + mean, variance
+
+    def draw(self, num_samples: int | None, seed: tf.Tensor) -> GPLayerDraw:
+        draws = []
+        log_ratios = []
+        for i, process in enumerate(self._processes):
+            draw = process.q.draw(num_samples, fold_in(seed, i))
+            draws.append(_ProcessDraw(process.basis, draw.z))
+            log_ratios.append(draw.log_p_minus_log_q)
+        return GPLayerDraw(self._layer, draws, tf.add_n(log_ratios))
+
+
+class GPLayerDraw(LayerDraw):
+    """A draw of a GP layer's functions."""
+
+    def __init__(
+        self, layer: GPLayer, draws: list[_ProcessDraw], log_p_minus_log_q: tf.Tensor
+    ) -> None:
+        self._layer = layer
+        self._draws = draws
+        self.log_p_minus_log_q = log_p_minus_log_q
+
+    def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        values = [draw.rows(X, fold_in(seed, i)) for i, draw in enumerate(self._draws)]
+        return self._layer.mean(X) + tf.concat(values, axis=-1)
+
+    def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, GPLayerDraw]:
+        values, draws = zip(
+            *(draw.extend(X, fold_in(seed, i)) for i, draw in enumerate(self._draws)), strict=True
+        )
+        extended = GPLayerDraw(self._layer, list(draws), self.log_p_minus_log_q)
+        return self._layer.mean(X) + tf.concat(values, axis=-1), extended
+
+
+class _Process:
+    """The processes, without their mean, that share one kernel: R of the layer's P outputs."""
+
+    def __init__(self, basis: KernelBasis, q: WhitenedGaussian) -> None:
+        self.basis = basis
+        self.q = q
+
+    def predict(self, X: tf.Tensor, full_cov: bool) -> tuple[tf.Tensor, tf.Tensor]:
+        if full_cov:
+            return self._predict_jointly(X)
+        if X.shape.rank == 3 and self.basis.inputs.shape.rank == 2:
+            # Nothing here depends on the sample, so that samples are only more rows.
+            shape = tf.concat([tf.shape(X)[:-1], [-1]], axis=0)
+            mean, variance = self.predict(flatten_rows(X), full_cov=False)
+            return tf.reshape(mean, shape), tf.reshape(variance, shape)
+        A = self.basis(X)
+        mean = linalg.transposed_product(A, self.q.mean)
+        # k(x, x) - |a|^2 + Var[a^T z]
+        variance = self.basis.residual_variance(X, A)[..., None] + self.q.variance(A)
+        return mean, tf.broadcast_to(variance, tf.shape(mean))
+
+    def _predict_jointly(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        A = self.basis(X)
+        mean = linalg.transposed_product(A, self.q.mean)
+        root = self.q.root(A)
+        if root.shape.rank == A.shape.rank:
+            root = tf.repeat(root[..., None, :, :], tf.shape(mean)[-1], axis=-3)
+        residual = self.basis.residual_covariance(X, A)[..., None, :, :]
+        return mean, residual + tf.matmul(root, root, transpose_a=True)
+
+
+class _ProcessDraw:
+    """A draw of z, for the processes that share one kernel."""
+
+    def __init__(self, basis: KernelBasis, z: tf.Tensor) -> None:
+        self.basis = basis
+        self.z = z
+
+    def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        A = self.basis(X)
+        mean = linalg.transposed_product(A, self.z)
+        eps = standard_normal(tf.shape(mean), seed, mean.dtype)
+        return mean + tf.sqrt(self.basis.residual_variance(X, A))[..., None] * eps
+
+    def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, _ProcessDraw]:
+        if X is self.basis.inputs:
+            return linalg.transposed_product(self.basis.at_inputs(), self.z), self
+        basis = self.basis.extend(X)
+        shape = tf.concat([tf.shape(self.z)[:-2], [tf.shape(X)[-2], tf.shape(self.z)[-1]]], axis=0)
+        new = standard_normal(shape, seed, self.z.dtype)
+        z = linalg.concat_rows(self.z, new)
+        return linalg.transposed_product(basis.at_inputs(), z), _ProcessDraw(basis, z)
+
+
+def _kernels_of(kernel: Kernel | Sequence[Kernel], output_dim: int) -> list[tuple[Kernel, slice]]:
+    """The single-output kernels of a layer, each with the outputs that share it."""
+    if isinstance(kernel, LinearCoregionalization):
+        raise TypeError(
+            "LinearCoregionalization mixes latent processes into correlated outputs, which this "
+            "library has no posterior for. Use gpflow.kernels.SeparateIndependent for the latent "
+            "processes, or put the mixing into the layer above."
+        )
+    if isinstance(kernel, SharedIndependent):
+        if kernel.num_latent_gps != output_dim:
+            raise ValueError(
+                f"The kernel is a SharedIndependent of {kernel.num_latent_gps} outputs, but the "
+                f"layer has output_dim={output_dim}."
+            )
+        return [(kernel.kernel, slice(0, output_dim))]
+    kernels = kernel.kernels if isinstance(kernel, SeparateIndependent) else kernel
+    if isinstance(kernels, gpflow.kernels.MultioutputKernel):
+        raise TypeError(
+            "A layer takes one kernel for all outputs or one for each, not "
+            f"{type(kernel).__name__}."
+        )
+    if isinstance(kernels, Kernel):
+        return [(kernels, slice(0, output_dim))]
+    if not all(isinstance(one, Kernel) for one in kernels):
+        raise TypeError(f"kernel must be a GPflow kernel or a list of them, but is {kernel!r}.")
+    if len(kernels) != output_dim:
+        raise ValueError(
+            f"A layer of {output_dim} outputs needs {output_dim} kernels, or one shared by all, "
+            f"but was given {len(kernels)}."
+        )
+    return [(one, slice(p, p + 1)) for p, one in enumerate(kernels)]

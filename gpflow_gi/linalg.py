@@ -1,0 +1,61 @@
+"""Products and triangular solves where either factor may lack the sample axis.
+
+Shapes are [K, N], or [S, K, N] with a sample axis in front. What does not depend on the sample has
+no sample axis and is never tiled over it: the sample axis of the other factor is folded into its
+columns, so that one matrix product or one triangular solve serves all samples.
+"""
+
+import tensorflow as tf
+
+
+def fold(columns: tf.Tensor) -> tf.Tensor:
+    """[S, K, N] -> [K, S*N]: all samples' columns side by side."""
+    num_samples, rows, cols = tf.unstack(tf.shape(columns))
+    return tf.reshape(tf.transpose(columns, [1, 0, 2]), [rows, num_samples * cols])
+
+
+def unfold(columns: tf.Tensor, num_samples: tf.Tensor) -> tf.Tensor:
+    """[K, S*N] -> [S, K, N]: the inverse of :func:`fold`."""
+    rows = tf.shape(columns)[0]
+    cols = tf.shape(columns)[1] // num_samples
+    return tf.transpose(tf.reshape(columns, [rows, num_samples, cols]), [1, 0, 2])
+
+
+def solve_lower(triangle: tf.Tensor, columns: tf.Tensor, *, transpose: bool = False) -> tf.Tensor:
+    """L^-1 R, or L^-T R for `transpose`.
+
+    :param triangle: L, [K, K] or [S, K, K].
+    :param columns: R, [K, N] or [S, K, N].
+    :return: [K, N] if neither has a sample axis, else [S, K, N].
+    """
+    if triangle.shape.rank == 2 and columns.shape.rank == 3:
+        solution = tf.linalg.triangular_solve(triangle, fold(columns), adjoint=transpose)
+        return unfold(solution, tf.shape(columns)[0])
+    return tf.linalg.triangular_solve(triangle, columns, adjoint=transpose)
+
+
+def transposed_product(left: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
+    """A^T B.
+
+    :param left: A, [K, N] or [S, K, N].
+    :param right: B, [K, P] or [S, K, P].
+    :return: [N, P] if neither has a sample axis, else [S, N, P].
+    """
+    if left.shape.rank == 2 and right.shape.rank == 3:
+        product = tf.matmul(left, fold(right), transpose_a=True)
+        return unfold(product, tf.shape(right)[0])
+    return tf.matmul(left, right, transpose_a=True)
+
+
+def sum_of_squares(columns: tf.Tensor) -> tf.Tensor:
+    """|a|^2 of each column: [..., K, N] -> [..., N]."""
+    return tf.reduce_sum(tf.square(columns), axis=-2)
+
+
+def concat_rows(upper: tf.Tensor, lower: tf.Tensor) -> tf.Tensor:
+    """[K1, N] and [K2, N] -> [K1 + K2, N]; a factor without a sample axis serves all samples."""
+    if upper.shape.rank == 2 and lower.shape.rank == 3:
+        upper = tf.broadcast_to(upper, tf.concat([tf.shape(lower)[:1], tf.shape(upper)], axis=0))
+    if upper.shape.rank == 3 and lower.shape.rank == 2:
+        lower = tf.broadcast_to(lower, tf.concat([tf.shape(upper)[:1], tf.shape(lower)], axis=0))
+    return tf.concat([upper, lower], axis=-2)

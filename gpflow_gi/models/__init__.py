@@ -1,0 +1,6 @@
+"""Models: the forward pass, the bound and prediction as a mixture."""
+
+from .deep_gp import DeepGP
+from .function_draws import FunctionDraws
+
+__all__ = ["DeepGP", "FunctionDraws"]

@@ -1,0 +1,480 @@
+"""Deep Gaussian processes: the bound, and prediction as a mixture."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import gpflow
+import tensorflow as tf
+from check_shapes import check_shapes
+from gpflow.base import Parameter
+from gpflow.likelihoods import Likelihood, ScalarLikelihood, Softmax, SwitchedLikelihood
+from gpflow.models import BayesianModel, ExternalDataTrainingLossMixin
+
+from ..layers import Deterministic, Layer
+from ..posteriors import LocalInducing
+from ..seeds import Seed, as_seed, fold_in
+from ..validation import finite_array, positive_integer
+from . import integration, mixture
+from .chunks import in_chunks, rows_per_chunk
+from .function_draws import FunctionDraws
+from .propagation import Propagated, propagate_inducing
+
+DEFAULT_PREDICTION_SAMPLES = 100
+
+
+class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
+    """A chain of layers and a likelihood, with any mix of global, local and prior posteriors.
+
+    The bound is that of Ober & Aitchison (2021), eq. 24, with the KL terms of each layer in closed
+    form given the layers below, and with the last layer integrated instead of sampled:
+
+        L = E_q [ sum_n E_{q(f_n | F)} log p(y_n | f_n) - sum_l KL(q(z_l | U_{l-1}) || p(z_l)) ]
+
+    The outer expectation, over the layers below the last, is estimated with S samples. With local
+    layers only this is the doubly stochastic bound of Salimbeni & Deisenroth (2017); with one local
+    layer it is GPflow's SVGP.
+
+    Shapes: S samples, M inducing points, N rows, B rows of a minibatch, D inputs, P outputs of the
+    last layer, Q columns of the targets.
+
+    Every stochastic method takes a `seed`: an integer or a pair of integers, with which it is a
+    deterministic function; or None, for fresh noise at every call.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[Any],
+        likelihood: Likelihood,
+        *,
+        num_data: int,
+        inducing_inputs: Any = None,
+        num_samples: int = 1,
+    ) -> None:
+        """Put layers together.
+
+        :param layers: from the inputs up: layers of :mod:`gpflow_gi.layers`, and callables or Keras
+            layers (GPflow's Keras, ``gpflow.keras.tf_keras``) as deterministic ones in between.
+        :param likelihood: any GPflow likelihood.
+        :param num_data: the number of rows that the model is trained on. The expected log
+            likelihood of a minibatch is scaled by num_data over the batch's rows; nothing else is.
+        :param inducing_inputs: global inducing inputs, [M, D], in the units of X. Needed where a
+            layer has a global posterior.
+        :param num_samples: S for the bound, where a call does not say otherwise.
+        :raises ValueError: if the parts do not fit together; the message names the layer.
+        :raises TypeError: if something in the list is no layer.
+        """
+        super().__init__()
+        if not isinstance(likelihood, Likelihood):
+            raise TypeError(f"likelihood must be a GPflow likelihood, but is {likelihood!r}.")
+        self.layers = [lay if isinstance(lay, Layer) else Deterministic(lay) for lay in layers]
+        self.likelihood = likelihood
+        self.num_data = positive_integer("num_data", num_data)
+        self.num_samples = positive_integer("num_samples", num_samples)
+        _check_last_layer(self.layers, likelihood)
+        U = None
+        if inducing_inputs is not None:
+            U = finite_array("inducing_inputs", inducing_inputs, (None, None))
+            if not any(_uses_global_inducing(layer) for layer in self.layers):
+                warnings.warn(
+                    "inducing_inputs were given, but no layer has a global posterior; they are "
+                    "left out of the model.",
+                    stacklevel=2,
+                )
+                U = None
+        _check_inducing(self.layers, U)
+        self.inducing_inputs = None if U is None else Parameter(U)
+
+    # ------------------------------------------------------------------------------------- bound
+
+    @check_shapes(
+        "data[0]: [B, D]",
+        "data[1]: [B, Q]",
+        "return: []",
+    )
+    def elbo(
+        self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
+    ) -> tf.Tensor:
+        """An unbiased estimate of the evidence lower bound, of all `num_data` rows.
+
+        :param data: X [B, D] and Y [B, Q]: all rows, or a minibatch.
+        :param num_samples: S; the model's own by default.
+        :param seed: see the class.
+        :return: [], in nats.
+        :raises ValueError: if the data do not fit the model.
+        """
+        expected_log_likelihood, kl = self.bound_terms(data, num_samples, seed)
+        return expected_log_likelihood - kl
+
+    def maximum_log_likelihood_objective(
+        self, data: tuple[Any, Any], seed: Seed = None
+    ) -> tf.Tensor:
+        """The bound, under the name by which GPflow's training utilities call it: []."""
+        return self.elbo(data, seed=seed)
+
+    @check_shapes(
+        "data[0]: [B, D]",
+        "data[1]: [B, Q]",
+        "return[0]: []",
+        "return[1]: []",
+    )
+    def bound_terms(
+        self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """The two terms of the bound, whose difference is :meth:`elbo`.
+
+        :return: the expected log likelihood of all `num_data` rows, and the sum over layers of
+            KL(q || p); two of [], in nats.
+        """
+        X, Y = self._check_data(data)
+        seed = as_seed(seed)
+        propagated = self._propagate_inducing(X, num_samples or self.num_samples, fold_in(seed, 0))
+        mean, variance = propagated.predict(X, fold_in(seed, 1))
+        # N/B sum_n 1/S sum_s E log p(y_n | f_n)
+        log_likelihoods = integration.variational_expectations(
+            self.likelihood, X, mean, variance, Y, fold_in(seed, 2)
+        )
+        per_row = tf.reduce_mean(log_likelihoods)
+        return float(self.num_data) * per_row, propagated.kl
+
+    def training_loss(self, data: tuple[Any, Any], seed: Seed = None) -> tf.Tensor:
+        """Minus the bound and the log density of the parameters' priors: []."""
+        return self._training_loss(data, seed=seed)
+
+    def training_loss_closure(
+        self, data: Any, *, compile: bool = True, seed: Seed = None
+    ) -> Callable[[], tf.Tensor]:
+        """The training loss as a function without arguments, for GPflow's and Keras' optimizers.
+
+        :param data: (X, Y), or an iterator over a ``tf.data.Dataset`` of minibatches.
+        :param compile: wrap the loss into ``tf.function``.
+        :param seed: with a seed the closure is a deterministic function of the parameters (and of
+            the batch), as L-BFGS needs it; without, each call has fresh noise.
+        """
+
+        def loss(*batch: tf.Tensor) -> tf.Tensor:
+            return self.training_loss(batch, seed=seed)
+
+        if isinstance(data, Iterator):
+            compiled = tf.function(loss, reduce_retracing=True) if compile else loss
+            return lambda: compiled(*next(data))
+        X, Y = self._check_data(data)
+        compiled = tf.function(loss) if compile else loss
+        return lambda: compiled(X, Y)
+
+    # -------------------------------------------------------------------------------- prediction
+
+    @check_shapes(
+        "X: [N, D]",
+        "return[0]: [N, P]",
+        "return[1]: [P, N, N] if full_cov",
+        "return[1]: [N, P] if not full_cov",
+    )
+    def predict_f(
+        self,
+        X: Any,
+        num_samples: int = DEFAULT_PREDICTION_SAMPLES,
+        full_cov: bool = False,
+        seed: Seed = None,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and (co)variance of f, as moments of the mixture over S samples.
+
+        :param full_cov: give the covariance between rows instead of each row's variance. Takes
+            memory of S N^2 and time of S N^3.
+        """
+        X = self._check_inputs(X)
+        seed = as_seed(seed)
+        if full_cov:
+            draws = self._propagate_inducing(X, num_samples, fold_in(seed, 0), draw_all=True)
+            F = draws.rows_jointly(X, fold_in(seed, 1))
+            mean, covariance = draws.last.predict(F, full_cov=True)
+            if mean.shape.rank == 2:
+                return mean, covariance
+            return mixture.moments_jointly(mean, covariance)
+
+        return self._predict(
+            [X], num_samples, seed, lambda _, mean, var, X: mixture.moments(mean, var)
+        )
+
+    @check_shapes(
+        "X: [N, D]",
+        "return[0]: [N, Q]",
+        "return[1]: [N, Q]",
+    )
+    def predict_y(
+        self, X: Any, num_samples: int = DEFAULT_PREDICTION_SAMPLES, seed: Seed = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of new targets, as moments of the mixture over S samples."""
+
+        def reduce(seed: tf.Tensor, mean: tf.Tensor, var: tf.Tensor, X: tf.Tensor) -> Any:
+            moments = integration.predict_mean_and_var(self.likelihood, X, mean, var, seed)
+            return mixture.moments(*moments)
+
+        return self._predict([self._check_inputs(X)], num_samples, as_seed(seed), reduce)
+
+    @check_shapes(
+        "X: [N, D]",
+        "return[0]: [S, N, Q]",
+        "return[1]: [S, N, Q]",
+    )
+    def predict_y_components(
+        self, X: Any, num_samples: int = DEFAULT_PREDICTION_SAMPLES, seed: Seed = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of new targets for each sample of the layers below the last.
+
+        The predictive distribution is the mixture of these S components with equal weights; with a
+        Gaussian likelihood each component is Gaussian. Quantiles, scores and plots that moments are
+        too little for start from here.
+        """
+
+        def reduce(seed: tf.Tensor, mean: tf.Tensor, var: tf.Tensor, X: tf.Tensor) -> Any:
+            moments = integration.predict_mean_and_var(self.likelihood, X, mean, var, seed)
+            return tuple(tf.transpose(moment, [1, 0, 2]) for moment in moments)
+
+        components = self._predict([self._check_inputs(X)], num_samples, as_seed(seed), reduce)
+        mean, variance = (tf.transpose(component, [1, 0, 2]) for component in components)
+        return mean, variance
+
+    @check_shapes(
+        "data[0]: [N, D]",
+        "data[1]: [N, Q]",
+        "return: [N]",
+    )
+    def predict_log_density(
+        self,
+        data: tuple[Any, Any],
+        num_samples: int = DEFAULT_PREDICTION_SAMPLES,
+        seed: Seed = None,
+    ) -> tf.Tensor:
+        """Log of the predictive mixture's density at the targets, in nats.
+
+        This is the density of the mixture itself, log 1/S sum_s p(y | sample s), not that of a
+        Gaussian with the mixture's moments.
+        """
+
+        def reduce(
+            seed: tf.Tensor, mean: tf.Tensor, var: tf.Tensor, X: tf.Tensor, Y: tf.Tensor
+        ) -> Any:
+            density = integration.predict_log_density(self.likelihood, X, mean, var, Y, seed)
+            return (mixture.log_density(density),)
+
+        X, Y = self._check_data(data)
+        return self._predict([X, Y], num_samples, as_seed(seed), reduce)[0]
+
+    @check_shapes(
+        "X: [N, D]",
+        "return: [S, N, P]",
+    )
+    def predict_f_samples(
+        self, X: Any, num_samples: int, full_cov: bool = True, seed: Seed = None
+    ) -> tf.Tensor:
+        """Samples of f at `X`.
+
+        :param full_cov: draw the rows of a sample jointly, as values of one function; takes memory
+            of S N^2 and time of S N^3. Without, each row has the right distribution by itself.
+        """
+        X = self._check_inputs(X)
+        seed = as_seed(seed)
+        S = positive_integer("num_samples", num_samples)
+        propagated = self._propagate_inducing(X, S, fold_in(seed, 0), draw_all=full_cov)
+        if full_cov:
+            F = propagated.rows_jointly(X, fold_in(seed, 1))
+            draw = propagated.last.draw(propagated.num_samples, fold_in(seed, 2))
+            samples, _ = draw.extend(F, fold_in(seed, 3))
+        else:
+            moments = propagated.predict(X, fold_in(seed, 1))
+            samples = propagated.sample(*moments, fold_in(seed, 2))
+        return samples if samples.shape.rank == 3 else samples[None]
+
+    def sample_functions(self, num_samples: int, seed: Seed = None) -> FunctionDraws:
+        """Draw S functions f from the posterior, to be evaluated again and again.
+
+        :return: a callable from X [N, D] to [S, N, P], the same functions at every call.
+        """
+        S = positive_integer("num_samples", num_samples)
+        return FunctionDraws(self, S, as_seed(seed))
+
+    # ------------------------------------------------------------------------------- diagnostics
+
+    def first_non_finite(
+        self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
+    ) -> str | None:
+        """Say where the bound of `data` first stops being finite, going through the network.
+
+        :return: a phrase that names the layer and the quantity, or None if all is finite.
+        """
+        X, Y = self._check_data(data)
+        seed = as_seed(seed)
+        S = num_samples or self.num_samples
+        for path, parameter in gpflow.utilities.parameter_dict(self).items():
+            if not _is_finite(parameter):
+                return f"parameter {path}"
+        for end in range(1, len(self.layers) + 1):
+            name = f"layer {end} of {len(self.layers)} ({_describe(self.layers[end - 1])})"
+            if isinstance(self.layers[end - 1], Deterministic):
+                continue
+            propagated = propagate_inducing(
+                self.layers, self._U(), X.shape[-1], S, fold_in(seed, 0), stop=end
+            )
+            for quantity, value in propagated.last.diagnostics():
+                if not _is_finite(value):
+                    return f"{name}: {quantity}"
+            mean, variance = propagated.predict(X, fold_in(seed, 1))
+            if not (_is_finite(mean) and _is_finite(variance)):
+                return f"{name}: its outputs at the data"
+        likelihoods = integration.variational_expectations(
+            self.likelihood, X, mean, variance, Y, fold_in(seed, 2)
+        )
+        return None if _is_finite(likelihoods) else "the likelihood's expectation"
+
+    # ------------------------------------------------------------------------------------ inside
+
+    @property
+    def input_dim(self) -> int | None:
+        """D, where the layers or the inducing inputs tell."""
+        if self.inducing_inputs is not None:
+            return int(self.inducing_inputs.shape[-1])
+        posterior = getattr(self.layers[0], "posterior", None)
+        if isinstance(posterior, LocalInducing):
+            return int(posterior.inducing_inputs.shape[-1])
+        return None
+
+    def _U(self) -> tf.Tensor | None:
+        return None if self.inducing_inputs is None else tf.convert_to_tensor(self.inducing_inputs)
+
+    def _propagate_inducing(
+        self, X: tf.Tensor, num_samples: int, seed: tf.Tensor, *, draw_all: bool = False
+    ) -> Propagated:
+        S = positive_integer("num_samples", num_samples)
+        return propagate_inducing(self.layers, self._U(), X.shape[-1], S, seed, draw_all=draw_all)
+
+    def _predict(
+        self,
+        rows: list[tf.Tensor],
+        num_samples: int,
+        seed: tf.Tensor,
+        reduce: Callable[..., tuple[tf.Tensor, ...]],
+    ) -> Any:
+        """One pass of the inducing points, then the rows in chunks of bounded size.
+
+        :param rows: X, or X and Y.
+        :param reduce: from a seed, the components' mean and variance [S, N, P], and `rows`, to
+            tensors whose first axis is the rows.
+        """
+        propagated = self._propagate_inducing(rows[0], num_samples, fold_in(seed, 0))
+
+        def chunk(i: tf.Tensor, *rows: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            chunk_seed = fold_in(fold_in(seed, 1), i)
+            mean, variance = propagated.predict(rows[0], fold_in(chunk_seed, 0))
+            if mean.shape.rank == 2:
+                mean, variance = mean[None], variance[None]
+            return reduce(fold_in(chunk_seed, 1), mean, variance, *rows)
+
+        return in_chunks(chunk, rows, rows_per_chunk(num_samples * self._width()))
+
+    def _width(self) -> int:
+        """Numbers per row and sample in the largest array of a layer."""
+        widths = [1]
+        for layer in self.layers:
+            if isinstance(layer, Layer):
+                own = layer.posterior.num_inducing or 0
+                shared = 0 if self.inducing_inputs is None else self.inducing_inputs.shape[0]
+                widths += [layer.output_dim, own + shared]
+        return max(widths)
+
+    def _check_inputs(self, X: Any) -> tf.Tensor:
+        X = gpflow.utilities.to_default_float(X)
+        if X.shape.rank != 2:
+            raise ValueError(f"X must have shape [N, D], but has shape {X.shape}.")
+        D = X.shape[-1]
+        if self.input_dim not in (None, D):
+            raise ValueError(f"X has {D} columns, but the model takes {self.input_dim}.")
+        return X
+
+    def _check_data(self, data: tuple[Any, Any]) -> tuple[tf.Tensor, tf.Tensor]:
+        X, Y = data
+        X = self._check_inputs(X)
+        # Softmax alone of GPflow's likelihoods wants its class labels as integers.
+        labels = isinstance(self.likelihood, Softmax)
+        to = gpflow.utilities.to_default_int if labels else gpflow.utilities.to_default_float
+        Y = to(Y)
+        if Y.shape.rank != 2:
+            raise ValueError(f"Y must have shape [N, Q], but has shape {Y.shape}.")
+        if None not in (X.shape[0], Y.shape[0]) and X.shape[0] != Y.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} rows, but Y has {Y.shape[0]}.")
+        P = self.layers[-1].output_dim
+        Q = _target_columns(self.likelihood, P)
+        if Q not in (None, Y.shape[-1]):
+            raise ValueError(
+                f"Y has {Y.shape[-1]} columns, but the last layer's {P} outputs and the likelihood "
+                f"{type(self.likelihood).__name__} make it {Q}."
+            )
+        return X, Y
+
+
+def _uses_global_inducing(layer: Layer | Deterministic) -> bool:
+    return isinstance(layer, Layer) and layer.posterior.uses_global_inducing
+
+
+def _is_finite(value: Any) -> bool:
+    return bool(tf.reduce_all(tf.math.is_finite(value)))
+
+
+def _describe(layer: Layer | Deterministic) -> str:
+    if isinstance(layer, Layer):
+        return f"{type(layer).__name__} with {type(layer.posterior).__name__}"
+    return repr(layer.function)
+
+
+def _target_columns(likelihood: Likelihood, output_dim: int) -> int | None:
+    """Q, the columns that the targets must have; None where only the likelihood can tell."""
+    if isinstance(likelihood, SwitchedLikelihood):
+        return output_dim + 1  # the last column says which likelihood is meant
+    if isinstance(likelihood, ScalarLikelihood):
+        return output_dim
+    return likelihood.observation_dim
+
+
+def _check_last_layer(layers: list[Layer | Deterministic], likelihood: Likelihood) -> None:
+    if not layers:
+        raise ValueError("layers must hold at least one layer, but is empty.")
+    if not isinstance(layers[-1], Layer):
+        raise ValueError(
+            f"The last layer must be one of gpflow_gi.layers, since it is integrated against the "
+            f"likelihood, but is {_describe(layers[-1])}. A transformation of the outputs belongs "
+            "into the likelihood."
+        )
+    P = layers[-1].output_dim
+    if likelihood.latent_dim not in (None, P):
+        raise ValueError(
+            f"The likelihood {type(likelihood).__name__} takes {likelihood.latent_dim} latent "
+            f"functions, but the last layer has output_dim={P}."
+        )
+
+
+def _check_inducing(layers: list[Layer | Deterministic], U: Any) -> None:
+    D = None if U is None else U.shape[1]
+    for i, layer in enumerate(layers, start=1):
+        if isinstance(layer, Deterministic):
+            D = None  # only the function knows
+            continue
+        posterior = layer.posterior
+        if posterior.uses_global_inducing and U is None:
+            raise ValueError(
+                f"Layer {i} ({_describe(layer)}) needs the model's inducing_inputs, but they were "
+                "not given."
+            )
+        if posterior.uses_global_inducing and posterior.num_inducing != U.shape[0]:
+            raise ValueError(
+                f"Layer {i} ({_describe(layer)}) has num_inducing={posterior.num_inducing}, but "
+                f"the model's inducing_inputs have {U.shape[0]} rows; they must be equal."
+            )
+        if isinstance(posterior, LocalInducing) and D is not None:
+            if posterior.inducing_inputs.shape[1] != D:
+                raise ValueError(
+                    f"Layer {i} ({_describe(layer)}) has inducing inputs of "
+                    f"{posterior.inducing_inputs.shape[1]} columns, but gets {D} from below."
+                )
+        D = layer.output_dim

@@ -1,0 +1,106 @@
+"""Functions drawn from a model's posterior that answer every call consistently."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+from check_shapes import check_shapes
+
+from ..layers import Deterministic, LayerDraw
+from ..seeds import fold_in
+from .propagation import propagate_inducing
+
+if TYPE_CHECKING:
+    from .deep_gp import DeepGP
+
+
+class FunctionDraws:
+    """S functions from the posterior of a model: X [N, D] -> [S, N, P], the same at every call.
+
+    Exact for every kernel. The values at rows that were asked for before, or that are among the
+    inducing inputs, are remembered; at new rows each layer is drawn jointly, conditioned on all the
+    values that it has given so far. Time therefore grows with the cube and memory with the square
+    of the number of different rows seen so far, for each sample.
+
+    The draws are of the model as it was when they were made; later training does not change them.
+    """
+
+    def __init__(self, model: DeepGP, num_samples: int, seed: tf.Tensor) -> None:
+        """:param num_samples: S. :param seed: [2]."""
+        self._model = gpflow.utilities.deepcopy(model)
+        self._num_samples = num_samples
+        self._seed = seed
+        self._layers: list[Deterministic | LayerDraw] = []  # conditioned on all that was drawn
+        self._num_calls = 0
+        self._index: dict[bytes, int] = {}  # a row of inputs -> its place in the values
+        self._values: list[np.ndarray] = []  # [S, P] each
+
+    @check_shapes(
+        "X: [N, D]",
+        "return: [S, N, P]",
+    )
+    def __call__(self, X: Any) -> tf.Tensor:
+        """The functions' values at `X`.
+
+        :raises RuntimeError: inside ``tf.function``, since the draws remember what they were asked.
+        """
+        if not tf.executing_eagerly():
+            raise RuntimeError(
+                "Function draws remember the rows that they have seen, and so cannot be called "
+                "inside tf.function. Call them eagerly."
+            )
+        X = self._model._check_inputs(X)
+        if not self._layers:
+            self._start(X.shape[-1])
+        keys = _keys(X)
+        unseen = {key: n for n, key in enumerate(keys) if key not in self._index}
+        if unseen:
+            new = tf.gather(X, list(unseen.values()))
+            self._remember(list(unseen), self._evaluate(new))
+        values = np.stack([self._values[self._index[key]] for key in keys], axis=1)
+        return tf.constant(values)
+
+    def _start(self, input_dim: int) -> None:
+        model = self._model
+        propagated = propagate_inducing(
+            model.layers,
+            model._U(),
+            input_dim,
+            self._num_samples,
+            fold_in(self._seed, 0),
+            draw_all=True,
+        )
+        last = propagated.last.draw(propagated.num_samples, fold_in(self._seed, 1))
+        if model.inducing_inputs is not None and model.layers[-1].posterior.uses_global_inducing:
+            outputs, last = last.extend(propagated.inducing, self._seed)
+            self._remember(_keys(model._U()), outputs)
+        hidden = cast(list[Deterministic | LayerDraw], propagated.hidden)
+        self._layers = [*hidden, last]
+
+    def _evaluate(self, X: tf.Tensor) -> tf.Tensor:
+        """Values at rows not seen before, [S, N, P], drawn jointly with all that were."""
+        self._num_calls += 1
+        seed = fold_in(self._seed, 1 + self._num_calls)
+        F = X
+        for i, layer in enumerate(self._layers):
+            if isinstance(layer, Deterministic):
+                F = layer(F)
+            else:
+                F, self._layers[i] = layer.extend(F, fold_in(seed, i))
+        return F
+
+    def _remember(self, keys: list[bytes], values: tf.Tensor) -> None:
+        if values.shape.rank == 2:
+            values = values[None]
+        for n, key in enumerate(keys):
+            if key not in self._index:
+                self._index[key] = len(self._values)
+                self._values.append(values[:, n].numpy())
+
+
+def _keys(X: tf.Tensor) -> list[bytes]:
+    # Adding zero makes one of -0.0 and 0.0, which are equal as numbers but not as bytes.
+    return [row.tobytes() for row in X.numpy() + 0.0]

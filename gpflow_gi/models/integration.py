@@ -1,0 +1,81 @@
+"""A likelihood's integrals over f, for every sample of the layers below.
+
+GPflow's likelihoods take [N, P]; some of them fail on a sample axis, and the Monte Carlo ones draw
+their own noise. Here samples become rows and noise comes from our seeds.
+"""
+
+from typing import Any
+
+import tensorflow as tf
+from gpflow.likelihoods import Likelihood, MonteCarloLikelihood
+
+from ..seeds import standard_normal
+
+
+def variational_expectations(
+    likelihood: Likelihood,
+    X: tf.Tensor,
+    mean: tf.Tensor,
+    variance: tf.Tensor,
+    Y: tf.Tensor,
+    seed: tf.Tensor,
+) -> tf.Tensor:
+    """E log p(y_n | f_n) for f_n ~ N(mean, variance).
+
+    :param X: [N, D]. :param mean: [N, P] or [S, N, P]. :param variance: as the mean.
+    :param Y: [N, Q].
+    :return: [N] or [S, N].
+    """
+    return _per_sample(likelihood, "variational_expectations", X, mean, variance, Y, seed)
+
+
+def predict_log_density(
+    likelihood: Likelihood,
+    X: tf.Tensor,
+    mean: tf.Tensor,
+    variance: tf.Tensor,
+    Y: tf.Tensor,
+    seed: tf.Tensor,
+) -> tf.Tensor:
+    """Logarithm of E p(y_n | f_n); shapes as :func:`variational_expectations`."""
+    return _per_sample(likelihood, "predict_log_density", X, mean, variance, Y, seed)
+
+
+def predict_mean_and_var(
+    likelihood: Likelihood, X: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor, seed: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Moments of y_n: two of [N, Q] or [S, N, Q]."""
+    return _per_sample(likelihood, "predict_mean_and_var", X, mean, variance, None, seed)
+
+
+def _per_sample(
+    likelihood: Likelihood,
+    integral: str,
+    X: tf.Tensor,
+    mean: tf.Tensor,
+    variance: tf.Tensor,
+    Y: tf.Tensor | None,
+    seed: tf.Tensor,
+) -> Any:
+    batch = tf.shape(mean)[:-1]
+    num_rows = tf.shape(X)[0]
+    repeats = tf.reduce_prod(batch) // tf.maximum(num_rows, 1)
+    P = mean.shape[-1]
+
+    arguments = [tf.tile(X, [repeats, 1]), tf.reshape(mean, [-1, P]), tf.reshape(variance, [-1, P])]
+    if Y is not None:
+        arguments.append(tf.tile(Y, [repeats, 1]))
+    if isinstance(likelihood, MonteCarloLikelihood):
+        # The public methods have no argument for the noise; those that they call do.
+        shape = tf.concat([[likelihood.num_monte_carlo_points], tf.shape(arguments[1])], axis=0)
+        epsilon = standard_normal(shape, seed, mean.dtype)
+        result = getattr(likelihood, "_" + integral)(*arguments, epsilon=epsilon)
+    else:
+        result = getattr(likelihood, integral)(*arguments)
+
+    def restore(value: tf.Tensor) -> tf.Tensor:
+        return tf.reshape(value, tf.concat([batch, tf.shape(value)[1:]], axis=0))
+
+    return (
+        tuple(restore(value) for value in result) if isinstance(result, tuple) else restore(result)
+    )

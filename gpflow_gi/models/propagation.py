@@ -1,0 +1,126 @@
+"""The two passes through the network: inducing points once, then any batches of rows.
+
+What is learned about the layers depends on the inducing points alone (the paper's Algorithm 1), so
+they go first; the rows of the data, in one batch or in many, then meet the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import gpflow
+import tensorflow as tf
+
+from ..layers import ConditionedLayer, Deterministic, Layer, LayerDraw
+from ..seeds import fold_in, standard_normal
+
+
+@dataclass(frozen=True)
+class Propagated:
+    """The layers after a pass of the inducing points, ready for rows of data.
+
+    A layer below one that uses the inducing activations is a draw, since its values at U and at the
+    rows must be those of one function. Where nothing above uses them only the marginals of the rows
+    matter, so that z is integrated out row by row, which has less variance: the reparameterisation
+    of Salimbeni & Deisenroth (2017).
+    """
+
+    hidden: list[Deterministic | ConditionedLayer | LayerDraw]
+    last: ConditionedLayer
+    kl: tf.Tensor
+    """Sum of KL(q || p) over the layers, given the layers below: [] or [S]."""
+
+    inducing: tf.Tensor
+    """U below the last layer, [M, D'] or [S, M, D']; [0, D'] where that layer does not use it."""
+
+    num_samples: int | None
+
+    def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """Push rows up to the input of the last layer.
+
+        :param X: [N, D].
+        :return: F, [N, D'] or [S, N, D'].
+        """
+        F = X
+        for i, layer in enumerate(self.hidden):
+            layer_seed = fold_in(seed, i)
+            if isinstance(layer, Deterministic):
+                F = layer(F)
+            elif isinstance(layer, LayerDraw):
+                F = layer.rows(F, layer_seed)
+            else:
+                mean, variance = layer.predict(F)
+                F = self.sample(mean, variance, layer_seed)
+        return F
+
+    def rows_jointly(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """The same, with the rows of each sample drawn jointly; needs every layer to be a draw."""
+        F = X
+        for i, layer in enumerate(self.hidden):
+            if isinstance(layer, Deterministic):
+                F = layer(F)
+            else:
+                F, _ = cast(LayerDraw, layer).extend(F, fold_in(seed, i))
+        return F
+
+    def predict(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of f at `X` for every sample of the layers below the last.
+
+        :param X: [N, D].
+        :return: two of [N, P] or [S, N, P].
+        """
+        return self.last.predict(self.rows(X, seed))
+
+    def sample(self, mean: tf.Tensor, variance: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """Draw S times from N(mean, variance), row by row: [N, P] or [S, N, P]."""
+        shape = tf.shape(mean)
+        if self.num_samples is not None and mean.shape.rank == 2:
+            shape = tf.concat([[self.num_samples], shape], axis=0)
+        return mean + tf.sqrt(variance) * standard_normal(shape, seed, mean.dtype)
+
+
+def propagate_inducing(
+    layers: Sequence[Layer | Deterministic],
+    U: tf.Tensor | None,
+    input_dim: int,
+    num_samples: int,
+    seed: tf.Tensor,
+    *,
+    draw_all: bool = False,
+    stop: int | None = None,
+) -> Propagated:
+    """Push the inducing points through the network.
+
+    :param U: inducing inputs, [M, D], or None where no layer uses them.
+    :param input_dim: D.
+    :param num_samples: S. No sample axis exists before something is sampled, nor for S = 1.
+    :param seed: [2].
+    :param draw_all: make every hidden layer a draw, for functions that are evaluated jointly over
+        rows.
+    :param stop: take only so many layers, the last of which is then integrated.
+    """
+    S = None if num_samples == 1 else num_samples
+    uses_U = [isinstance(lay, Layer) and lay.posterior.uses_global_inducing for lay in layers]
+    hidden: list[Deterministic | ConditionedLayer | LayerDraw] = []
+    kl: list[tf.Tensor] = []
+    if U is None:
+        U = tf.zeros([0, input_dim], gpflow.default_float())
+    for i, layer in enumerate(layers):
+        if isinstance(layer, Deterministic):
+            U = layer(U)
+            hidden.append(layer)
+            continue
+        q = layer.condition(U)
+        kl.append(tf.reduce_mean(q.kl()))
+        if i + 1 == (stop or len(layers)):
+            return Propagated(hidden, q, tf.add_n(kl), U, S)
+        if any(uses_U[i + 1 :]):
+            draw = q.draw(S, fold_in(seed, 2 * i))
+            U, draw = draw.extend(U, fold_in(seed, 2 * i + 1))
+            hidden.append(draw)
+        else:
+            hidden.append(q.draw(S, fold_in(seed, 2 * i)) if draw_all else q)
+            U = tf.zeros([0, layer.output_dim], U.dtype)
+    raise AssertionError("a model's last layer is never deterministic")

@@ -1,0 +1,42 @@
+"""What a layer asks of an approximate posterior."""
+
+from abc import ABC, abstractmethod
+
+import gpflow
+import tensorflow as tf
+
+from ..regression import WhitenedGaussian
+
+
+class Posterior(gpflow.Module, ABC):
+    """A choice of q(z) for one layer, where f(x) = m(x) + a(x)^T z + r(x) and z ~ N(0, I).
+
+    A posterior owns variational parameters and knows nothing of kernels or weights: it says at
+    which inputs its layer's basis stands, and which Gaussian it puts over the coordinates.
+    """
+
+    uses_global_inducing: bool
+    """Whether q(z) depends on the inducing activations that come up from the layer below."""
+
+    num_inducing: int | None
+    """M, or None where the posterior has no pseudo-data of its own."""
+
+    output_dim: int | None
+    """P, or None where any number of outputs will do."""
+
+    @abstractmethod
+    def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
+        """The inputs that span the layer's basis.
+
+        :param U: inducing activations from below, [M, D] or [S, M, D]; none at all, [0, D], where
+            no layer from here on needs them.
+        :return: [K, D] or [S, K, D].
+        """
+
+    @abstractmethod
+    def q(self, A: tf.Tensor, outputs: slice) -> WhitenedGaussian:
+        """The Gaussian over the coordinates of some of the outputs.
+
+        :param A: the basis functions at :meth:`basis_inputs`, [K, M] or [S, K, M].
+        :param outputs: which of the P outputs share that basis.
+        """

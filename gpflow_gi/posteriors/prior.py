@@ -1,0 +1,25 @@
+"""q = p: the lower layers of the paper's "rand -> gi"."""
+
+import tensorflow as tf
+
+from ..regression import StandardNormal, WhitenedGaussian
+from .base import Posterior
+
+
+class Prior(Posterior):
+    """The prior itself as the approximate posterior; nothing to learn, and a KL of zero.
+
+    Below a global layer this is the "rand -> gi" of Ober & Aitchison (2021), section 3.2: the lower
+    layers are drawn from the prior, at the inducing points and at the data as values of one
+    function, and the global layer above adapts to each draw.
+    """
+
+    uses_global_inducing = False
+    num_inducing = None
+    output_dim = None
+
+    def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
+        return U
+
+    def q(self, A: tf.Tensor, outputs: slice) -> WhitenedGaussian:
+        return StandardNormal(A, outputs.stop - outputs.start)

@@ -1,0 +1,39 @@
+"""Checks at the border: what a user gets wrong is said in words, with the argument's name."""
+
+from typing import Any
+
+import gpflow
+import numpy as np
+
+
+def positive_integer(name: str, value: Any) -> int:
+    """`value` as an int.
+
+    :raises ValueError: if it is not a whole number of at least one.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, but is {value!r}.")
+    return int(value)
+
+
+def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> np.ndarray:
+    """`value` as an array of GPflow's default float type.
+
+    :param shape: what the shape must be; None leaves a dimension free.
+    :raises ValueError: if it is not numeric, has another shape, or holds NaN or infinity; the
+        message names the first offending entry.
+    """
+    try:
+        array = np.asarray(value, dtype=gpflow.default_float())
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}.") from None
+    fits = len(array.shape) == len(shape) and all(
+        want is None or want == have for want, have in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        wanted = ", ".join("any" if size is None else str(size) for size in shape)
+        raise ValueError(f"{name} must have shape [{wanted}], but has shape {list(array.shape)}.")
+    if not np.all(np.isfinite(array)):
+        where = ", ".join(str(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(f"{name} must be finite, but {name}[{where}] is not.")
+    return array
