@@ -1,0 +1,7 @@
+"""Training: :func:`fit`, the record that it returns, and the errors that it raises."""
+
+from .fit import fit
+from .guard import NonFiniteError
+from .record import FitRecord, Report
+
+__all__ = ["FitRecord", "NonFiniteError", "Report", "fit"]

@@ -1,0 +1,98 @@
+"""What :func:`gpflow_gi.fit` is given, checked before anything is compiled."""
+
+from typing import Any
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+
+
+def non_negative_integer(name: str, value: Any) -> int:
+    """`value` as an int.
+
+    :raises ValueError: if it is not a whole number of at least zero.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise ValueError(f"{name} must be an integer of at least 0, but is {value!r}.")
+    return int(value)
+
+
+def check_callbacks(callbacks: Any) -> tuple[Any, ...]:
+    """Return `callbacks` as a tuple.
+
+    :raises TypeError: if it is not a sequence of callables.
+    """
+    if callable(callbacks):
+        raise TypeError("callbacks must be a sequence: write callbacks=[callback].")
+    callbacks = tuple(callbacks)
+    for callback in callbacks:
+        if not callable(callback):
+            raise TypeError(f"callbacks must be callables that take a Report, not {callback!r}.")
+    return callbacks
+
+
+def check_data(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return (X, Y) as tensors of GPflow's default float, checked.
+
+    :param data: X [N, D] and Y [N, P]; arrays, data frames or tensors.
+    :raises ValueError: if it is no pair, has the wrong shape, is empty, is not numeric, or holds
+        NaN or infinity.
+    """
+    if not isinstance(data, (tuple, list)) or len(data) != 2:
+        raise ValueError(f"data must be a pair (X, Y), but is {type(data).__name__!r}.")
+    X, Y = (_check_array(name, array) for name, array in zip("XY", data, strict=True))
+    if X.shape[0] != Y.shape[0]:
+        raise ValueError(
+            f"X and Y must have the same number of rows, but X has {X.shape[0]} "
+            f"and Y has {Y.shape[0]}."
+        )
+    return tf.constant(X), tf.constant(Y)
+
+
+def _check_array(name: str, values: Any) -> np.ndarray:
+    array = np.asarray(values)
+    if array.ndim != 2:
+        hint = f" Write {name}[:, None] for one column." if array.ndim == 1 else ""
+        raise ValueError(
+            f"{name} must have shape [rows, columns], but has shape {list(array.shape)}.{hint}"
+        )
+    if array.size == 0:
+        raise ValueError(f"{name} is empty: its shape is {list(array.shape)}.")
+    if array.dtype.kind == "c":
+        raise ValueError(f"{name} must be real, but holds complex numbers.")
+    dtype = gpflow.default_float()
+    try:
+        # Overflow, which float32 brings, is found below and named.
+        with np.errstate(over="ignore"):
+            array = array.astype(dtype)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} cannot be read as {np.dtype(dtype).name}: {error}.") from None
+    finite = np.isfinite(array)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        raise ValueError(
+            f"{name} holds {np.size(finite) - np.count_nonzero(finite)} value(s) that are not "
+            f"finite in {np.dtype(dtype).name}; the first is {array[row, column]} at row {row}, "
+            f"column {column} (counting from 0)."
+        )
+    return array
+
+
+def check_num_data(model: Any, num_rows: int, batch_size: int | None) -> None:
+    """Refuse data whose size is not what the model scales its bound by.
+
+    :raises ValueError: if the model's `num_data` is not the number of rows, or is missing although
+        the bound is estimated from minibatches.
+    """
+    num_data = getattr(model, "num_data", None)
+    if num_data is None:
+        if batch_size is not None:
+            raise ValueError(
+                "The model's num_data is None, so that the bound of a minibatch would not be "
+                f"scaled to all rows. Build the model with num_data={num_rows}."
+            )
+    elif int(num_data) != num_rows:
+        raise ValueError(
+            f"The model was built with num_data={int(num_data)}, but the data has {num_rows} rows: "
+            f"the bound would be scaled wrongly. Build the model with num_data={num_rows}."
+        )

@@ -1,0 +1,177 @@
+"""Training a model: :func:`fit`."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..seeds import Seed, as_seed
+from ..validation import positive_integer
+from .arguments import check_callbacks, check_data, check_num_data, non_negative_integer
+from .checkpoints import Checkpoints, describe_data, describe_model
+from .guard import Snapshots, recover
+from .learning_rate import describe_optimizer, make_optimizer, plain_number
+from .minibatches import Minibatches
+from .objective import bound_terms_of, kl_weight
+from .pace import Pace
+from .progress import Progress
+from .record import FitRecord, Report
+from .steps import TrainingSteps
+
+
+def fit(
+    model: Any,
+    data: tuple[Any, Any],
+    *,
+    steps: int,
+    batch_size: int | None = None,
+    optimizer: Any = None,
+    learning_rate: Any = None,
+    num_samples: int | None = None,
+    kl_warmup: int = 0,
+    callbacks: Sequence[Callable[[Report], Any]] = (),
+    progress: bool = True,
+    checkpoint_dir: str | os.PathLike[str] | None = None,
+    jit_compile: bool = False,
+    seed: Seed = 0,
+) -> FitRecord:
+    """Maximise the model's variational bound, plus the log prior density of its parameters.
+
+    Steps run in a compiled loop. About once a second it stops for a report: the record grows by it,
+    the progress bar shows it and the callbacks are called. Each step is a function of parameters,
+    optimizer state, `seed` and the step's number alone, so that the same call gives the same
+    parameters however often it stopped in between.
+
+    With :mod:`gpflow.monitor`, let the period be one report::
+
+        monitor = gpflow.monitor.Monitor(gpflow.monitor.MonitorTaskGroup(tasks, period=1))
+        fit(model, data, steps=1000, callbacks=[lambda report: monitor(report.step)])
+
+    :param model: :class:`gpflow_gi.models.DeepGP` or another model with ``bound_terms(data,
+        num_samples, seed)``, or :class:`gpflow.models.SVGP`. Trained in place.
+    :param data: X [N, D] and Y [N, P]; cast to ``gpflow.default_float()``.
+    :param steps: how many in all. A resumed run takes those that are missing.
+    :param batch_size: rows per step, drawn without replacement; each epoch drops the remainder.
+        None, or N and above, for all rows.
+    :param optimizer: from ``gpflow.keras.tf_keras.optimizers``; None for a new Adam. Pass one to
+        set it up otherwise, or to continue with its state in a later call.
+    :param learning_rate: a number, a Keras ``LearningRateSchedule``, or a callable from the step
+        ([], int64, counting from 0) to the rate, in TensorFlow operations. It replaces the
+        optimizer's own rate. None leaves that as it is, and is 0.01 if `optimizer` is None.
+    :param num_samples: samples per step, S; None for the model's own number.
+    :param kl_warmup: number of steps over which the weight of the KL term rises linearly to 1:
+        step t, counting from 0, has weight min((t + 1) / kl_warmup, 1). Until then the objective is
+        no bound, and progress does not call it ELBO.
+    :param callbacks: each is called with every :class:`Report`.
+    :param progress: show progress on standard error: a bar in a terminal or notebook, a few lines
+        elsewhere.
+    :param checkpoint_dir: where to save model, optimizer, step and record, every minute and at the
+        end. If it holds a run already, that run is resumed, and ends with the parameters that it
+        would have had without a stop. A finished one is returned at once.
+    :param jit_compile: compile the loop with XLA. On a CPU that is mostly slower.
+    :param seed: of the minibatches and of the bound's samples.
+    :return: the record; the first report is after one step and the last after the last step.
+    :raises TypeError: if an argument is of the wrong kind.
+    :raises ValueError: if an argument has a value that makes no sense, if the data holds NaN or
+        infinity or does not have the number of rows that the model was built for, or if
+        `checkpoint_dir` holds a run with other settings.
+    :raises NonFiniteError: at the first bound or gradient that is NaN or infinite. The model keeps
+        the last good parameters: those with which the last finite bound was computed.
+    :raises KeyboardInterrupt: if interrupted, with the model as it is after the last step, and a
+        checkpoint of it if asked for.
+    """
+    steps = positive_integer("steps", steps)
+    if batch_size is not None:
+        batch_size = positive_integer("batch_size", batch_size)
+    if num_samples is not None:
+        num_samples = positive_integer("num_samples", num_samples)
+    kl_warmup = non_negative_integer("kl_warmup", kl_warmup)
+    callbacks = check_callbacks(callbacks)
+    if seed is None and checkpoint_dir is not None:
+        raise ValueError("A run with a checkpoint_dir needs a seed, to be the same when resumed.")
+    seed = as_seed(seed)
+    terms = bound_terms_of(model, num_samples)
+    data = check_data(data)
+    num_rows = int(data[0].shape[0])
+    if batch_size is not None and batch_size >= num_rows:
+        batch_size = None
+    check_num_data(model, num_rows, batch_size)
+    variables = list(model.trainable_variables)
+    if not variables:
+        raise ValueError("The model has no trainable parameters.")
+    optimizer, schedule = make_optimizer(optimizer, learning_rate, variables)
+
+    settings = {
+        "seed": seed.numpy().tolist(),
+        "batch_size": batch_size,
+        "num_samples": getattr(model, "num_samples", None) if num_samples is None else num_samples,
+        "kl_warmup": kl_warmup,
+        **describe_optimizer(optimizer, learning_rate),
+    }
+    run = TrainingSteps(
+        model,
+        terms,
+        variables,
+        optimizer,
+        schedule,
+        Minibatches(data, batch_size, seed, jit_compile),
+        kl_warmup=kl_warmup,
+        seed=seed,
+        jit_compile=jit_compile,
+    )
+    record = FitRecord(settings)
+    checkpoints = None
+    if checkpoint_dir is not None:
+        settings.update(describe_model(model), **describe_data(data))
+        checkpoints = Checkpoints(checkpoint_dir, model, optimizer, run.step, settings)
+        record = checkpoints.restore() or record
+        if int(run.step) > steps:
+            raise ValueError(
+                f"checkpoint_dir {str(checkpoint_dir)!r} holds a run of {int(run.step)} steps "
+                f"already, more than steps={steps}."
+            )
+        if int(run.step) == steps:
+            return record
+
+    snapshots = Snapshots(run, [*model.variables, *optimizer.variables])
+    pace = Pace()
+    seconds = record.seconds
+    with Progress(steps, int(run.step), num_rows, progress) as bar:
+        try:
+            started = time.perf_counter()
+            run.compile()
+            record.compile_seconds += time.perf_counter() - started
+            bar.compiled(seconds)
+            while (done := int(run.step)) < steps:
+                snapshots.take()
+                num_steps = min(pace.num_steps, steps - done)
+                started = time.perf_counter()
+                outcome = run.run(num_steps)
+                elapsed = time.perf_counter() - started
+                rate = plain_number(optimizer.learning_rate)
+                if not outcome.is_finite:
+                    raise recover(model, run, snapshots, outcome, num_samples, rate, record)
+                pace.measured(num_steps, elapsed)
+                seconds += elapsed
+                report = Report(
+                    step=outcome.step,
+                    seconds=seconds,
+                    expected_log_likelihood=outcome.expected_log_likelihood,
+                    kl=outcome.kl,
+                    kl_weight=float(kl_weight(outcome.step - 1, kl_warmup)),
+                    learning_rate=rate,
+                )
+                record.reports.append(report)
+                bar.report(report)
+                if checkpoints is not None:
+                    checkpoints.save_if_due(record)
+                for callback in callbacks:
+                    callback(report)
+        except KeyboardInterrupt:
+            snapshots.undo_failure()
+            if checkpoints is not None:
+                checkpoints.save(record)
+            raise
+    if checkpoints is not None:
+        checkpoints.save(record)
+    return record

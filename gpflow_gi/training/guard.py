@@ -1,0 +1,160 @@
+"""What to do when a bound or a gradient is not finite."""
+
+from collections import deque
+from typing import Any
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+
+from .record import FitRecord
+from .steps import FAILED, Outcome, TrainingSteps
+
+
+class NonFiniteError(ArithmeticError):
+    """Training met a bound or a gradient that is NaN or infinite.
+
+    The model has the last good parameters: those with which the last finite bound was computed.
+
+    :param step: number of the step that failed, counting from 1.
+    :param record: the record up to the last report.
+    """
+
+    def __init__(self, message: str, step: int, record: FitRecord) -> None:
+        super().__init__(message)
+        self.step = step
+        self.record = record
+
+
+class Snapshots:
+    """The variables at the start of the last two calls.
+
+    Two, since the parameters wanted are those *before* the step that produced the failing ones,
+    which may lie in the call before. Everything between is had by repeating steps, which is exact.
+    A snapshot costs next to nothing until training changes the variables.
+
+    :param steps: the run.
+    :param variables: all that a step may change.
+    """
+
+    def __init__(self, steps: TrainingSteps, variables: list[tf.Variable]) -> None:
+        self._steps = steps
+        self._variables = variables
+        self._taken: deque[tuple[int, list[tf.Tensor]]] = deque(maxlen=2)
+
+    def take(self) -> None:
+        """Remember the present state."""
+        values = [variable.read_value() for variable in self._variables]
+        self._taken.append((int(self._steps.step), values))
+
+    def go_to(self, step: int) -> bool:
+        """Bring back the state after `step` steps. False, and nothing done, if it is too old."""
+        for taken_at, values in reversed(self._taken):
+            if taken_at <= step:
+                for variable, value in zip(self._variables, values, strict=True):
+                    variable.assign(value)
+                self._steps.step.assign(taken_at)
+                if step > taken_at:
+                    self._steps.run(step - taken_at)
+                return True
+        return False
+
+    def undo_failure(self) -> None:
+        """Go back to the last snapshot if a step failed, unnoticed because of an interrupt."""
+        if int(self._steps.step) == FAILED:
+            self.go_to(self._taken[-1][0])
+
+
+def recover(
+    model: Any,
+    steps: TrainingSteps,
+    snapshots: Snapshots,
+    outcome: Outcome,
+    num_samples: int | None,
+    learning_rate: float,
+    record: FitRecord,
+) -> NonFiniteError:
+    """Find out what is not finite, bring back the last good parameters, and say so.
+
+    :param outcome: of the call that failed.
+    """
+    failed = outcome.step
+    snapshots.go_to(failed)
+    if outcome.bound_is_finite:
+        what = f"the gradient of {_non_finite_gradient(model, steps, failed)}"
+        good = failed
+    else:
+        try:
+            what = _non_finite_quantity(model, steps, failed, num_samples)
+        except tf.errors.InvalidArgumentError:
+            what = f"{outcome.message!r}, that is, something"
+        good = failed - 1
+    if failed == 0:
+        kept = "These are the parameters that training started from"
+    elif snapshots.go_to(good):
+        kept = f"The model keeps the parameters that it had after {good} steps, the last good ones"
+    else:
+        kept = f"The model keeps the parameters that training resumed from, after {failed} steps"
+
+    quantity = "gradient" if outcome.bound_is_finite else "bound"
+    message = (
+        f"The {quantity} is not finite at step {failed + 1}: {what} is NaN or infinite. "
+        f"{kept}. Things to try: {_advice(learning_rate)}."
+    )
+    return NonFiniteError(message, failed + 1, record)
+
+
+def _advice(learning_rate: float) -> str:
+    jitter = gpflow.default_jitter()
+    advice = [
+        f"a larger jitter, gpflow.config.set_default_jitter({100 * jitter:.0e}) (it is "
+        f"{jitter:.0e})"
+    ]
+    if gpflow.default_float() != np.float64:
+        advice.append("double precision, gpflow.config.set_default_float(numpy.float64)")
+    advice.append(f"a lower learning rate (it is {learning_rate:.3g})")
+    return "; ".join(advice)
+
+
+def _non_finite_quantity(
+    model: Any, steps: TrainingSteps, step: int, num_samples: int | None
+) -> str:
+    path = _first_path(model, _is_finite)
+    if path is not None:
+        return f"the parameter {path}"
+    if hasattr(model, "first_non_finite"):
+        batch, seed = steps.batch_of(step)
+        found = model.first_non_finite(batch, num_samples=num_samples, seed=seed)
+        if found is not None:
+            return str(found)
+    _, _, (expected_log_likelihood, kl) = steps.evaluate(step)
+    if not _is_finite(kl):
+        return "the KL divergence"
+    if not _is_finite(expected_log_likelihood):
+        return "the expected log likelihood"
+    return "the log prior density of the parameters"
+
+
+def _non_finite_gradient(model: Any, steps: TrainingSteps, step: int) -> str:
+    _, gradients, _ = steps.evaluate(step)
+    bad = {
+        variable.ref(): variable.name
+        for gradient, variable in zip(gradients, steps.variables, strict=True)
+        if gradient is not None and not _is_finite(gradient)
+    }
+    path = _first_path(model, lambda p: p.unconstrained_variable.ref() not in bad)
+    # Not every variable belongs to a GPflow parameter: there are Keras layers.
+    return path or next(iter(bad.values()), "a parameter")
+
+
+def _first_path(model: Any, is_good: Any) -> str | None:
+    """The path of the first parameter that is not good, such as `.kernel.variance`."""
+    for path, parameter in gpflow.utilities.parameter_dict(model).items():
+        if not is_good(parameter):
+            return str(path)
+    return None
+
+
+def _is_finite(values: Any) -> bool:
+    values = tf.convert_to_tensor(values)
+    return not values.dtype.is_floating or bool(tf.reduce_all(tf.math.is_finite(values)))

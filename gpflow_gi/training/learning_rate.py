@@ -1,0 +1,134 @@
+"""The optimizer and its learning rate."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import tensorflow as tf
+from gpflow.keras import tf_keras
+
+Schedule: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
+"""step [] int64, counting from 0 -> learning rate []."""
+
+DEFAULT_LEARNING_RATE = 0.01
+
+
+def make_optimizer(
+    optimizer: Any, learning_rate: Any, variables: list[tf.Variable]
+) -> tuple[Any, Schedule | None]:
+    """Return the optimizer, ready for `variables`, and the schedule to set its rate by, if any.
+
+    :param optimizer: from ``gpflow.keras.tf_keras.optimizers``; None for Adam.
+    :param learning_rate: a number, a Keras LearningRateSchedule or a callable step -> rate. None
+        leaves the rate of the optimizer as it is (0.01 if `optimizer` is None too).
+    :raises TypeError: if one of them is of no such kind.
+    :raises ValueError: if `learning_rate` is not positive, is given beside an optimizer that has a
+        schedule of its own, or if the optimizer was used for other variables before.
+    """
+    if optimizer is None:
+        # XLA for a single update would only cost: the whole loop is compiled already.
+        optimizer = tf_keras.optimizers.Adam(DEFAULT_LEARNING_RATE, jit_compile=False)
+    elif not isinstance(optimizer, tf_keras.optimizers.Optimizer):
+        module = type(optimizer).__module__
+        raise TypeError(
+            "optimizer must come from gpflow.keras.tf_keras.optimizers, but is "
+            f"{module}.{type(optimizer).__name__}."
+        )
+    optimizer.build(variables)
+    known = getattr(optimizer, "_index_dict", None)
+    if known is not None and any(v._unique_id not in known for v in variables):
+        raise ValueError(
+            "The optimizer was used before for other variables. Pass a new one, or None for Adam."
+        )
+
+    if learning_rate is None:
+        return optimizer, None
+    if isinstance(_rate_of(optimizer), tf_keras.optimizers.schedules.LearningRateSchedule):
+        raise ValueError(
+            "learning_rate was given, but the optimizer has a schedule of its own. "
+            "Give one or the other."
+        )
+    if callable(learning_rate):
+        _check_schedule(learning_rate)
+        return optimizer, learning_rate
+    if isinstance(learning_rate, bool) or not isinstance(
+        learning_rate, (int, float, np.integer, np.floating)
+    ):
+        raise TypeError(
+            "learning_rate must be a number, a Keras LearningRateSchedule or a callable "
+            f"step -> rate, but is {learning_rate!r}."
+        )
+    if not (np.isfinite(learning_rate) and learning_rate > 0):
+        raise ValueError(f"learning_rate must be positive and finite, but is {learning_rate}.")
+    optimizer.learning_rate = float(learning_rate)
+    return optimizer, None
+
+
+def describe_optimizer(optimizer: Any, learning_rate: Any) -> dict[str, Any]:
+    """What a resumed run must have in common with the first, by name.
+
+    A callable can be told from another only by its name.
+    """
+    config = dict(optimizer.get_config())
+    own_rate = config.pop("learning_rate", None)
+    config.pop("is_legacy_optimizer", None)
+    config.pop("name", None)
+    # Where an update is compiled is no part of what it computes.
+    config.pop("jit_compile", None)
+    settings = {"optimizer": type(optimizer).__name__, **_prefixed("optimizer", config)}
+    rate = own_rate if learning_rate is None else learning_rate
+    if isinstance(rate, tf_keras.optimizers.schedules.LearningRateSchedule):
+        settings["learning_rate"] = type(rate).__name__
+        settings.update(_prefixed("learning_rate", rate.get_config()))
+    elif isinstance(rate, dict):  # Keras's form of a schedule that is the optimizer's own
+        settings["learning_rate"] = rate["class_name"]
+        settings.update(_prefixed("learning_rate", rate["config"]))
+    elif callable(rate):
+        settings["learning_rate"] = getattr(rate, "__qualname__", type(rate).__name__)
+    else:
+        settings["learning_rate"] = plain_number(rate)
+    return settings
+
+
+def plain_number(rate: Any) -> float:
+    """The number that was meant: 0.01, not the float32 next to it, which Keras keeps."""
+    return float(str(np.asarray(rate)))
+
+
+def _rate_of(optimizer: Any) -> Any:
+    # The public attribute gives the present value only, of a schedule too.
+    return getattr(optimizer, "_learning_rate", None)
+
+
+def _check_schedule(schedule: Schedule) -> None:
+    name = getattr(schedule, "__qualname__", type(schedule).__name__)
+    try:
+        traced = tf.function(schedule).get_concrete_function(tf.TensorSpec([], tf.int64))
+        rate = traced(tf.constant(0, tf.int64))
+    except Exception as error:
+        reason = str(error).strip().splitlines()[-1].strip()
+        raise ValueError(
+            f"learning_rate={name} failed on a step that is an int64 tensor of shape []; it must "
+            f"be written in TensorFlow operations. TensorFlow says: {reason}"
+        ) from None
+    values = np.asarray(rate)
+    if values.shape != () or values.dtype.kind != "f" or not np.isfinite(values) or values < 0:
+        raise ValueError(
+            f"learning_rate={name} must return one finite number, not negative, of a floating "
+            f"type, but returned {rate} for step 0."
+        )
+
+
+def _prefixed(prefix: str, config: dict[str, Any]) -> dict[str, Any]:
+    return {f"{prefix} {key}": _plain(value) for key, value in config.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A value that survives JSON unchanged."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return str(value)

@@ -1,0 +1,103 @@
+"""What a training run tells about itself."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Report:
+    """The state of training after `step` steps.
+
+    The terms are means over the steps since the report before (which are as many as a compiled
+    call had): much less noisy than those of one minibatch and one sample. The other fields are
+    those of the last step.
+
+    :param step: number of steps done.
+    :param seconds: spent in training steps so far; compilation, callbacks and checkpoints are left
+        out.
+    :param expected_log_likelihood: the bound's first term, scaled to all rows, in nats.
+    :param kl: the bound's second term, in nats.
+    :param kl_weight: the weight that KL warm-up gave the second term.
+    :param learning_rate: of the optimizer.
+    """
+
+    step: int
+    seconds: float
+    expected_log_likelihood: float
+    kl: float
+    kl_weight: float
+    learning_rate: float
+
+    @property
+    def bound(self) -> float:
+        """The ELBO, in nats: expected_log_likelihood - kl, at whatever `kl_weight`."""
+        return self.expected_log_likelihood - self.kl
+
+    @property
+    def objective(self) -> float:
+        """expected_log_likelihood - kl_weight * kl; no bound while the weight is below 1."""
+        return self.expected_log_likelihood - self.kl_weight * self.kl
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, `bound` and `objective`, ready for JSON."""
+        return {**asdict(self), "bound": self.bound, "objective": self.objective}
+
+
+@dataclass
+class FitRecord:
+    """The reports of a training run and the time that it took.
+
+    :param settings: what the run was started with: seed, batch size, optimizer, ...
+    :param reports: about one a second, the last one at the last step.
+    :param compile_seconds: spent in tracing and compiling.
+    """
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    reports: list[Report] = field(default_factory=list)
+    compile_seconds: float = 0.0
+
+    @property
+    def step(self) -> int:
+        """Number of steps done."""
+        return self.reports[-1].step if self.reports else 0
+
+    @property
+    def seconds(self) -> float:
+        """Spent in training steps, without compilation, callbacks and checkpoints."""
+        return self.reports[-1].seconds if self.reports else 0.0
+
+    @property
+    def seconds_per_step(self) -> float:
+        """The median over all steps of what a step took, compilation left out; NaN before any."""
+        if not self.reports:
+            return float("nan")
+        steps = np.diff([0, *(report.step for report in self.reports)])
+        seconds = np.diff([0.0, *(report.seconds for report in self.reports)])
+        # A report says what its steps took on average: the median counts each step.
+        per_step = seconds / steps
+        order = np.argsort(per_step)
+        middle = np.searchsorted(np.cumsum(steps[order]), steps.sum() / 2)
+        return float(per_step[order][middle])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {
+            "settings": self.settings,
+            "step": self.step,
+            "seconds": self.seconds,
+            "compile_seconds": self.compile_seconds,
+            "seconds_per_step": self.seconds_per_step if self.reports else None,
+            "reports": [report.to_dict() for report in self.reports],
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "FitRecord":
+        """The inverse of :meth:`to_dict`."""
+        names = Report.__dataclass_fields__
+        return cls(
+            settings=values["settings"],
+            reports=[Report(**{name: r[name] for name in names}) for r in values["reports"]],
+            compile_seconds=values["compile_seconds"],
+        )

@@ -1,0 +1,196 @@
+"""Training steps, many in one compiled call."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from ..seeds import fold_in
+from .learning_rate import Schedule
+from .minibatches import Held, Minibatches
+from .objective import BoundTerms, kl_weight
+
+FAILED = -1
+_NON_FINITE = re.compile(r"\b(NaN|Inf|Cholesky decomposition was not successful)\b")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call of :meth:`TrainingSteps.run` came to.
+
+    :param step: number of steps done; if something was not finite, without the step that met it.
+    :param bound_is_finite: False if that step's bound was not finite.
+    :param gradient_is_finite: False if its gradient was not.
+    :param expected_log_likelihood: mean over the steps of the call.
+    :param kl: mean over the steps of the call.
+    :param message: what TensorFlow said, if an operation refused to go on.
+    """
+
+    step: int
+    bound_is_finite: bool
+    gradient_is_finite: bool
+    expected_log_likelihood: float
+    kl: float
+    message: str = ""
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all steps were taken."""
+        return self.bound_is_finite and self.gradient_is_finite
+
+
+class TrainingSteps:
+    """The steps of one run.
+
+    Step number t (counting from 0) is a function of the parameters, the optimizer's state, the seed
+    and t alone. So it matters neither how steps are divided into calls nor where a run is resumed,
+    and steps can be repeated exactly.
+
+    :param model: a GPflow model.
+    :param terms: its bound.
+    :param variables: what to train.
+    :param optimizer: built for `variables`.
+    :param schedule: sets the optimizer's learning rate at each step; None leaves it alone.
+    :param minibatches: the rows of each step.
+    :param kl_warmup: in steps.
+    :param seed: [2].
+    :param jit_compile: compile with XLA.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        terms: BoundTerms,
+        variables: list[tf.Variable],
+        optimizer: Any,
+        schedule: Schedule | None,
+        minibatches: Minibatches,
+        *,
+        kl_warmup: int,
+        seed: tf.Tensor,
+        jit_compile: bool,
+    ) -> None:
+        self._model = model
+        self._terms = terms
+        self.variables = variables
+        self._optimizer = optimizer
+        self._schedule = schedule
+        self._minibatches = minibatches
+        self._kl_warmup = kl_warmup
+        self._seed = seed
+        self._held = minibatches.initially()
+        # A variable, assigned in the graph along with the parameters: after an interrupt, the two
+        # still belong together. FAILED after a step that was not finite.
+        self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
+        self._jit_compile = jit_compile
+        self._compiled: Any = None
+
+    def compile(self) -> None:
+        """Trace and compile, without taking a step."""
+        scalar = tf.TensorSpec([], tf.int64)
+        held = tuple(tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in self._held)
+        # A concrete function: TensorFlow would count the traces of one run after the other as
+        # retracing, and warn.
+        self._compiled = tf.function(
+            self._run, jit_compile=self._jit_compile or None
+        ).get_concrete_function(scalar, held)
+        self.run(0)
+
+    def run(self, num_steps: int) -> Outcome:
+        """Take `num_steps` steps, or stop at the first whose bound or gradient is not finite.
+
+        After such a stop the parameters are of no use: they include that step.
+        """
+        start = int(self.step)
+        try:
+            # The number of steps is a tensor: one trace serves every number.
+            step, finite, sums, self._held = self._compiled(
+                tf.constant(start + num_steps, tf.int64), self._held
+            )
+        except tf.errors.InvalidArgumentError as error:
+            # Older Cholesky kernels and tf.debugging raise where others return NaN.
+            about = [line for line in error.message.splitlines() if _NON_FINITE.search(line)]
+            if not about:
+                raise
+            return Outcome(int(self.step), False, True, math.nan, math.nan, about[-1].strip())
+        bound_is_finite, gradient_is_finite = finite.numpy()
+        done = max(int(step) - start, 1)
+        expected_log_likelihood, kl = sums.numpy() / done
+        return Outcome(
+            step=int(step),
+            bound_is_finite=bool(bound_is_finite),
+            gradient_is_finite=bool(gradient_is_finite),
+            expected_log_likelihood=float(expected_log_likelihood),
+            kl=float(kl),
+        )
+
+    def batch_of(self, step: int) -> tuple[tuple[tf.Tensor, tf.Tensor], tf.Tensor]:
+        """The rows and the seed of a step."""
+        at = tf.constant(step, tf.int64)
+        batch, _ = self._minibatches.batch(at, self._minibatches.initially())
+        return batch, fold_in(self._seed, at)
+
+    def evaluate(self, step: int) -> tuple[tf.Tensor, list[tf.Tensor | None], tf.Tensor]:
+        """What a step would compute with the present parameters: see :meth:`objective`."""
+        at = tf.constant(step, tf.int64)
+        loss, gradients, terms, _ = self.objective(at, self._minibatches.initially())
+        return loss, gradients, terms
+
+    def objective(
+        self, step: tf.Tensor, held: Held
+    ) -> tuple[tf.Tensor, list[tf.Tensor | None], tf.Tensor, Held]:
+        """One step's loss [], its gradients, the bound's two terms [2], and what to hold.
+
+        The loss is -(expected log likelihood - KL weight * KL + log prior of the parameters).
+        """
+        batch, held = self._minibatches.batch(step, held)
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(self.variables)
+            expected_log_likelihood, kl = self._terms(batch, fold_in(self._seed, step))
+            weight = tf.cast(kl_weight(step, self._kl_warmup), kl.dtype)
+            log_prior = tf.cast(self._model.log_prior_density(), kl.dtype)
+            loss = -(expected_log_likelihood - weight * kl + log_prior)
+        gradients = [
+            None if gradient is None else tf.convert_to_tensor(gradient)
+            for gradient in tape.gradient(loss, self.variables)
+        ]
+        terms = tf.cast(tf.stack([expected_log_likelihood, kl]), tf.float64)
+        return loss, gradients, terms, held
+
+    def _run(self, stop: tf.Tensor, held: Held) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, Held]:
+        def go_on(step: tf.Tensor, finite: tf.Tensor, sums: tf.Tensor, held: Held) -> tf.Tensor:
+            return (step < stop) & tf.reduce_all(finite)
+
+        def take_step(
+            step: tf.Tensor, finite: tf.Tensor, sums: tf.Tensor, held: Held
+        ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, Held]:
+            loss, gradients, terms, held = self.objective(step, held)
+            # A variable that the bound does not depend on stays as it is.
+            pairs = [
+                (gradient, variable)
+                for gradient, variable in zip(gradients, self.variables, strict=True)
+                if gradient is not None
+            ]
+            if not pairs:
+                raise ValueError("The bound does not depend on any of the trainable variables.")
+            gradient_is_finite = tf.reduce_all(
+                tf.stack([tf.reduce_all(tf.math.is_finite(gradient)) for gradient, _ in pairs])
+            )
+            finite = tf.stack([tf.math.is_finite(loss), gradient_is_finite])
+            if self._schedule is not None:
+                rate = self._optimizer.learning_rate
+                rate.assign(tf.cast(self._schedule(step), rate.dtype))
+            # Applied even if not finite: a branch here would cost every step, while the rare
+            # failure has to repeat steps from a snapshot anyway (see guard.py).
+            self._optimizer.apply_gradients(pairs)
+            went_well = tf.reduce_all(finite)
+            self.step.assign(tf.where(went_well, step + 1, FAILED))
+            return tf.where(went_well, step + 1, step), finite, sums + terms, held
+
+        return tf.while_loop(
+            go_on,
+            take_step,
+            (self.step.read_value(), tf.constant([True, True]), tf.zeros([2], tf.float64), held),
+        )

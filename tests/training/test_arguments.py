@@ -1,0 +1,149 @@
+"""What fit refuses, and how it says so."""
+
+import gpflow
+import numpy as np
+import pandas as pd
+import pytest
+import tensorflow as tf
+from gpflow.keras import tf_keras
+
+from gpflow_gi.training.arguments import check_data, check_num_data
+
+from .models import LinearModel, linear_data, svgp, train
+
+X, Y = linear_data()
+schedules = tf_keras.optimizers.schedules
+
+
+@pytest.mark.parametrize(
+    "kwargs, error, message",
+    [
+        ({"steps": 0}, ValueError, "steps must be an integer of at least 1"),
+        ({"steps": 1.5}, ValueError, "steps must be an integer"),
+        ({"steps": True}, ValueError, "steps must be an integer"),
+        ({"batch_size": 0}, ValueError, "batch_size must be an integer of at least 1"),
+        ({"batch_size": "10"}, ValueError, "batch_size must be an integer"),
+        ({"num_samples": 0}, ValueError, "num_samples must be an integer of at least 1"),
+        ({"kl_warmup": -1}, ValueError, "kl_warmup must be an integer of at least 0"),
+        ({"kl_warmup": 0.5}, ValueError, "kl_warmup must be an integer"),
+        ({"seed": 1.5}, ValueError, "seed must be"),
+        ({"callbacks": print}, TypeError, "callbacks must be a sequence"),
+        ({"callbacks": ["print"]}, TypeError, "callbacks must be callables"),
+        ({"learning_rate": 0.0}, ValueError, "learning_rate must be positive"),
+        ({"learning_rate": np.nan}, ValueError, "learning_rate must be positive"),
+        ({"learning_rate": "fast"}, TypeError, "learning_rate must be a number"),
+        ({"learning_rate": True}, TypeError, "learning_rate must be a number"),
+        (
+            {"learning_rate": lambda step: 0.1 if int(step) < 5 else 0.01},
+            ValueError,
+            "learning_rate=.* failed on a step",
+        ),
+        ({"learning_rate": lambda step: step}, ValueError, "must return one finite number"),
+        (
+            {"learning_rate": lambda step: tf.constant([0.1, 0.1])},
+            ValueError,
+            "must return one finite number",
+        ),
+        (
+            {
+                "learning_rate": 0.1,
+                "optimizer": tf_keras.optimizers.Adam(schedules.ExponentialDecay(0.1, 10, 0.9)),
+            },
+            ValueError,
+            "one or the other",
+        ),
+        ({"optimizer": "adam"}, TypeError, "optimizer must come from gpflow.keras"),
+        (
+            {"optimizer": gpflow.optimizers.Scipy()},
+            TypeError,
+            "optimizer must come from gpflow.keras",
+        ),
+    ],
+)
+def test_bad_settings(kwargs, error, message):
+    model = LinearModel(20)
+    with pytest.raises(error, match=message):
+        train(model, (X, Y), **{"steps": 1, **kwargs})
+    assert model.num_traces == 0
+
+
+def with_value(array, row, column, value):
+    array = array.copy()
+    array[row, column] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (X, "data must be a pair"),
+        ((X, Y, Y), "data must be a pair"),
+        ((X, Y[:-1]), "X has 20 and Y has 19"),
+        ((X, Y[:, 0]), r"Y must have shape \[rows, columns\].*Write Y\[:, None\]"),
+        ((X[None], Y), "X must have shape"),
+        ((X[:0], Y[:0]), "X is empty"),
+        ((X, Y[:, :0]), "Y is empty"),
+        ((X + 1j, Y), "X must be real"),
+        ((X, [["a"]] * 20), "Y cannot be read as float64: could not convert string"),
+        ((with_value(X, 3, 1, np.nan), Y), r"X holds 1 value.* is nan at row 3, column 1"),
+        ((X, with_value(Y, 7, 0, -np.inf)), r"Y holds 1 value.* is -inf at row 7, column 0"),
+    ],
+)
+def test_bad_data(data, message):
+    model = LinearModel(20)
+    with pytest.raises(ValueError, match=message):
+        train(model, data, steps=1)
+    assert model.num_traces == 0
+
+
+def test_data_of_any_kind():
+    labels = np.array([[0], [1], [2]])
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": [0.5, 0.25, 0.125]})
+    for inputs in (frame, frame.to_numpy().tolist(), tf.constant(frame.to_numpy(), tf.float32)):
+        for targets in (labels, labels == 1, gpflow.Parameter(labels, dtype=tf.float64)):
+            checked = check_data([inputs, targets])
+            assert [array.dtype for array in checked] == [tf.float64, tf.float64]
+            np.testing.assert_array_equal(checked[0], frame.to_numpy())
+            np.testing.assert_array_equal(checked[1], np.asarray(targets))
+
+
+def test_overflow_in_float32_is_named():
+    gpflow.config.set_default_float(np.float32)
+    try:
+        with pytest.raises(ValueError, match=r"not finite in float32; .* at row 2, column 0"):
+            check_data((with_value(X, 2, 0, 1e300), Y))
+    finally:
+        gpflow.config.set_default_float(np.float64)
+
+
+def test_num_data():
+    with pytest.raises(ValueError, match="num_data=19, but the data has 20 rows"):
+        train(LinearModel(19), (X, Y), steps=1)
+    with pytest.raises(ValueError, match="num_data=21, but the data has 20 rows"):
+        train(svgp(21), (X, Y), steps=1)
+    with pytest.raises(ValueError, match=r"num_data is None.*Build the model with num_data=20"):
+        train(svgp(None), (X, Y), steps=1, batch_size=5)
+    # All rows at once need no scaling.
+    check_num_data(svgp(None), 20, None)
+    check_num_data(svgp(tf.constant(20)), 20, 5)
+
+
+def test_bad_models():
+    with pytest.raises(TypeError, match=r"fit needs a model with bound_terms.*got GPR"):
+        train(gpflow.models.GPR((X, Y), gpflow.kernels.RBF()), (X, Y), steps=1)
+    with pytest.raises(ValueError, match="num_samples=3 has no meaning for SVGP"):
+        train(svgp(20), (X, Y), steps=1, num_samples=3)
+    model = LinearModel(20)
+    gpflow.set_trainable(model, False)
+    with pytest.raises(ValueError, match="no trainable parameters"):
+        train(model, (X, Y), steps=1)
+    model.unused = gpflow.Parameter(1.0)
+    with pytest.raises(ValueError, match="does not depend on any of the trainable"):
+        train(model, (X, Y), steps=1)
+
+
+def test_an_optimizer_of_other_variables():
+    optimizer = tf_keras.optimizers.Adam()
+    train(LinearModel(20), (X, Y), steps=1, optimizer=optimizer)
+    with pytest.raises(ValueError, match="used before for other variables"):
+        train(LinearModel(20), (X, Y), steps=1, optimizer=optimizer)

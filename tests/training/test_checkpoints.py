@@ -1,0 +1,261 @@
+"""A run that is stopped and resumed ends where one that never stopped ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+from gpflow.keras import tf_keras
+
+from .models import LinearModel, assert_same, linear_data, train
+
+pytestmark = pytest.mark.compiled
+DATA = linear_data()
+SETTINGS = {
+    "batch_size": 6,
+    "kl_warmup": 20,
+    "learning_rate": tf_keras.optimizers.schedules.ExponentialDecay(0.05, 10, 0.9),
+    "seed": 4,
+}
+
+
+class Stop(Exception):
+    pass
+
+
+def stop_at(step, error=Stop):
+    def callback(report):
+        if report.step >= step:
+            raise error
+
+    return callback
+
+
+@pytest.fixture
+def eager_checkpoints(monkeypatch):
+    """A report after every step and a checkpoint at every report."""
+    monkeypatch.setattr("gpflow_gi.training.pace.CALL_SECONDS", 0.0)
+    monkeypatch.setattr("gpflow_gi.training.checkpoints.EVERY_SECONDS", 0.0)
+
+
+@pytest.mark.parametrize("stops", [(1,), (7, 8, 20)])  # 7 lies within an epoch of 3 steps
+def test_resume_is_exact(tmp_path, eager_checkpoints, stops):
+    directory = tmp_path / "run"
+    for stop in stops:
+        with pytest.raises(Stop):
+            train(
+                LinearModel(20),
+                DATA,
+                steps=25,
+                checkpoint_dir=directory,
+                callbacks=[stop_at(stop)],
+                **SETTINGS,
+            )
+    resumed, whole = LinearModel(20), LinearModel(20)
+    record = train(resumed, DATA, steps=25, checkpoint_dir=directory, **SETTINGS)
+    reference = train(whole, DATA, steps=25, **SETTINGS)
+    assert_same(resumed, whole)
+    assert [r.step for r in record.reports] == list(range(1, 26))
+    for a, b in zip(record.reports, reference.reports, strict=True):
+        assert (a.expected_log_likelihood, a.kl) == (b.expected_log_likelihood, b.kl)
+        assert (a.kl_weight, a.learning_rate) == (b.kl_weight, b.learning_rate)
+    assert np.all(np.diff([r.seconds for r in record.reports]) > 0)
+
+
+def test_a_finished_run_is_returned_and_can_be_continued(tmp_path):
+    model = LinearModel(20)
+    first = train(model, DATA, steps=5, checkpoint_dir=tmp_path, **SETTINGS)
+    again = LinearModel(20)
+    record = train(again, DATA, steps=5, checkpoint_dir=tmp_path, **SETTINGS)
+    assert record.to_dict() == first.to_dict()
+    assert again.num_traces == 0
+    assert_same(again, model)
+    train(again, DATA, steps=9, checkpoint_dir=tmp_path, **SETTINGS)
+    whole = LinearModel(20)
+    train(whole, DATA, steps=9, **SETTINGS)
+    assert_same(again, whole)
+    with pytest.raises(ValueError, match="9 steps already, more than steps=5"):
+        train(LinearModel(20), DATA, steps=5, checkpoint_dir=tmp_path, **SETTINGS)
+
+
+def test_directory_holds_two_checkpoints_and_their_records(tmp_path, eager_checkpoints):
+    for left_behind in ("ckpt-2.json", "ckpt-7.index", "record.tmp"):
+        (tmp_path / left_behind).write_text("")
+    train(LinearModel(20), DATA, steps=4, checkpoint_dir=tmp_path, **SETTINGS)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "checkpoint",
+        *(f"ckpt-{s}.{end}" for s in (3, 4) for end in ("data-00000-of-00001", "index", "json")),
+    ]
+    record = json.loads((tmp_path / "ckpt-4.json").read_text())
+    assert record["step"] == 4 and record["settings"]["batch_size"] == 6
+
+
+def test_model_can_be_read_without_fit(tmp_path):
+    model, other = LinearModel(20), LinearModel(20)
+    train(model, DATA, steps=3, checkpoint_dir=tmp_path)
+    latest = tf.train.latest_checkpoint(str(tmp_path))
+    tf.train.Checkpoint(model=other).restore(latest).expect_partial()
+    assert_same(model, other)
+
+
+def test_interrupt_in_a_callback(tmp_path):
+    model, resumed, whole = (LinearModel(20) for _ in range(3))
+    with pytest.raises(KeyboardInterrupt):
+        train(
+            model,
+            DATA,
+            steps=25,
+            checkpoint_dir=tmp_path,
+            callbacks=[stop_at(2, KeyboardInterrupt)],
+            **SETTINGS,
+        )
+    record = train(resumed, DATA, steps=25, checkpoint_dir=tmp_path, **SETTINGS)
+    train(whole, DATA, steps=25, **SETTINGS)
+    assert_same(resumed, whole)
+    assert record.step == 25
+
+
+def test_interrupt_within_a_call(tmp_path):
+    """As from the keyboard, at any moment: parameters and step still belong together."""
+    model, expected = LinearModel(20), LinearModel(20)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+
+    def start_timer(report):
+        if report.step == 11:
+            timer.start()
+
+    with pytest.raises(KeyboardInterrupt):
+        train(
+            model,
+            DATA,
+            steps=10**8,
+            checkpoint_dir=tmp_path,
+            callbacks=[start_timer],
+            **SETTINGS,
+        )
+    timer.join()
+    latest = tf.train.latest_checkpoint(str(tmp_path))
+    step = int(tf.train.load_variable(latest, "step/.ATTRIBUTES/VARIABLE_VALUE"))
+    assert step > 11
+    train(expected, DATA, steps=step, **SETTINGS)
+    assert_same(model, expected)
+
+
+@pytest.mark.parametrize(
+    "changed, name",
+    [
+        ({"seed": 5}, "seed"),
+        ({"batch_size": 7}, "batch_size"),
+        ({"batch_size": None}, "batch_size"),
+        ({"kl_warmup": 0}, "kl_warmup"),
+        ({"num_samples": 2}, "num_samples"),
+        ({"learning_rate": 0.01}, "learning_rate"),
+        (
+            {"learning_rate": tf_keras.optimizers.schedules.ExponentialDecay(0.05, 10, 0.8)},
+            "learning_rate decay_rate",
+        ),
+        ({"optimizer": tf_keras.optimizers.SGD()}, "optimizer"),
+        ({"optimizer": tf_keras.optimizers.Adam(beta_1=0.5)}, "optimizer beta_1"),
+        ({"data": linear_data(18)}, "number of rows"),
+        ({"data": linear_data(20, seed=1)}, "the data's checksum"),
+        ({"data": linear_data(20, num_inputs=3)}, "columns of X"),
+        ({"model": "fixed noise"}, "parameter .noise"),
+    ],
+)
+def test_other_settings_are_refused_by_name(tmp_path_factory, changed, name):
+    directory = _run_of_three(tmp_path_factory)
+    kwargs = {**SETTINGS, **changed}
+    data = kwargs.pop("data", DATA)
+    model = LinearModel(len(data[0]), num_inputs=data[0].shape[1])
+    if kwargs.pop("model", None):
+        gpflow.set_trainable(model.noise, False)
+    before = sorted(os.listdir(directory))
+    with pytest.raises(ValueError, match=f"with {name} = .*, but this one has {name} = "):
+        train(model, data, steps=5, checkpoint_dir=directory, **kwargs)
+    assert sorted(os.listdir(directory)) == before
+    assert np.all(model.mean.numpy() == 0.0)
+
+
+def test_learning_rate_of_the_optimizer_is_compared(tmp_path):
+    SGD = tf_keras.optimizers.SGD
+    train(LinearModel(20), DATA, steps=2, optimizer=SGD(0.02), checkpoint_dir=tmp_path)
+    with pytest.raises(ValueError, match=r"learning_rate = 0.02, but .* learning_rate = 0.03"):
+        train(LinearModel(20), DATA, steps=4, optimizer=SGD(0.03), checkpoint_dir=tmp_path)
+    train(LinearModel(20), DATA, steps=4, optimizer=SGD(0.02), checkpoint_dir=tmp_path)
+
+
+def test_directories_that_do_not_do(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("")
+    with pytest.raises(ValueError, match="checkpoint_dir cannot be made"):
+        train(LinearModel(20), DATA, steps=1, checkpoint_dir=path)
+    with pytest.raises(ValueError, match="needs a seed"):
+        train(LinearModel(20), DATA, steps=1, checkpoint_dir=tmp_path, seed=None)
+
+    foreign = tmp_path / "foreign"
+    tf.train.CheckpointManager(
+        tf.train.Checkpoint(v=tf.Variable(1.0)), str(foreign), max_to_keep=1
+    ).save()
+    with pytest.raises(ValueError, match="fit did not write"):
+        train(LinearModel(20), DATA, steps=1, checkpoint_dir=foreign)
+
+    damaged = tmp_path / "damaged"
+    train(LinearModel(20), DATA, steps=1, checkpoint_dir=damaged)
+    (damaged / "ckpt-1.index").write_bytes(b"")
+    with pytest.raises(ValueError, match="cannot be restored"):
+        train(LinearModel(20), DATA, steps=2, checkpoint_dir=damaged)
+
+
+_directory = None
+
+
+def _run_of_three(tmp_path_factory):
+    """One run of three steps, made once."""
+    global _directory
+    if _directory is None:
+        _directory = tmp_path_factory.mktemp("run")
+        train(LinearModel(20), DATA, steps=3, checkpoint_dir=_directory, **SETTINGS)
+    return _directory
+
+
+KILLED = """
+import sys
+import gpflow_gi.training.checkpoints as checkpoints, gpflow_gi.training.pace as pace
+pace.CALL_SECONDS = checkpoints.EVERY_SECONDS = 0.0
+from tests.training.models import LinearModel, train
+from tests.training.test_checkpoints import DATA, SETTINGS
+train(LinearModel(20), DATA, steps=10**6, checkpoint_dir=sys.argv[1], **SETTINGS)
+"""
+
+
+@pytest.mark.slow
+def test_resume_after_a_kill(tmp_path):
+    for least in (5, 40):
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(tmp_path)], cwd=Path(__file__).parents[2]
+        )
+        deadline = time.monotonic() + 120.0
+        while _latest_step(tmp_path) < least and time.monotonic() < deadline:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+    step = _latest_step(tmp_path)
+    assert 40 <= step < 10**6
+    resumed, whole = LinearModel(20), LinearModel(20)
+    train(resumed, DATA, steps=step + 20, checkpoint_dir=tmp_path, **SETTINGS)
+    train(whole, DATA, steps=step + 20, **SETTINGS)
+    assert_same(resumed, whole)
+
+
+def _latest_step(directory):
+    latest = tf.train.latest_checkpoint(str(directory))
+    return 0 if latest is None else int(latest.rsplit("-", 1)[1])
