@@ -1,32 +1,43 @@
-# Everything runs inside .venv, which the first target makes with one pip command.
+# Everything runs inside .venv, which is made with one pip command: the package itself for the demo,
+# and what tests and checks need on top of it for the rest.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-slow check lint bench clean
+.PHONY: demo test test-slow lint check bench clean
 
-.venv/installed: pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]"
-	touch $@
-
-demo: .venv/installed
+demo: .venv/package
 	$(BIN)/gpflow-gi compare
 
-test: .venv/installed
+test: .venv/development
 	$(BIN)/python -m pytest -m "not slow"
 
-test-slow: .venv/installed
+test-slow: .venv/development
 	$(BIN)/python -m pytest -m slow
 
-lint: .venv/installed
+lint: .venv/development
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 check: lint test
 
-bench: .venv/installed
+bench: .venv/development
 	$(BIN)/python -m tests.benchmarks.training_step
 
 clean:
-	rm -rf .venv build dist *.egg-info
+	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+
+.venv/python:
+	$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12) and \
+	    "Python 3.10, 3.11 or 3.12 is needed (GPflow needs numpy < 2); choose one with make PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+	touch $@
+
+.venv/package: .venv/python pyproject.toml
+	$(PIP) --editable .
+	touch $@
+
+.venv/development: .venv/python pyproject.toml
+	$(PIP) --editable ".[dev]"
+	touch $@ .venv/package

@@ -32,16 +32,17 @@ def as_seed(seed: Seed = None) -> tf.Tensor:
             raise ValueError(
                 f"seed must be an integer, a pair of integers or None, but is {seed!r}."
             )
-        if values.shape == ():
-            # Both halves of a 64-bit integer count: 5 and 2**32 + 5 are different seeds.
-            values = np.array([int(values) >> 32, int(values)])
-        seed = tf.constant(values.astype(np.int64).astype(np.int32))
-    seed = tf.cast(seed, tf.int32)
+        seed = tf.constant(values.astype(np.int64))
+    if not seed.dtype.is_integer or seed.shape not in ([], [2]):
+        raise ValueError(
+            "seed must be integers of shape [] or [2], but is a tensor of type "
+            f"{seed.dtype.name} and shape {seed.shape}."
+        )
     if seed.shape.rank == 0:
-        return tf.stack([tf.where(seed < 0, -1, 0), seed])
-    if seed.shape != [2]:
-        raise ValueError(f"seed must have shape [] or [2], but has shape {seed.shape}.")
-    return seed
+        # Both halves of a 64-bit integer count: 5 and 2**32 + 5 are different seeds.
+        seed = tf.cast(seed, tf.int64)
+        seed = tf.stack([tf.bitwise.right_shift(seed, 32), seed])
+    return tf.cast(seed, tf.int32)
 
 
 def fold_in(seed: tf.Tensor, counter: Any) -> tf.Tensor:

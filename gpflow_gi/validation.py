@@ -16,23 +16,25 @@ def positive_integer(name: str, value: Any) -> int:
     return int(value)
 
 
-def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> np.ndarray:
+def finite_array(name: str, value: Any, shape: tuple[int | None, ...] | None = None) -> np.ndarray:
     """`value` as an array of GPflow's default float type.
 
-    :param shape: what the shape must be; None leaves a dimension free.
-    :raises ValueError: if it is not numeric, has another shape, or holds NaN or infinity; the
-        message names the first offending entry.
+    :param shape: what the shape must be; None leaves a dimension, or all of it, free.
+    :raises ValueError: if it is not numeric, is empty, has another shape, or holds NaN or infinity;
+        the message names the first offending entry.
     """
     try:
         array = np.asarray(value, dtype=gpflow.default_float())
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers: {error}.") from None
-    fits = len(array.shape) == len(shape) and all(
-        want is None or want == have for want, have in zip(shape, array.shape, strict=True)
-    )
-    if not fits:
+    if shape is not None and not (
+        len(array.shape) == len(shape)
+        and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
+    ):
         wanted = ", ".join("any" if size is None else str(size) for size in shape)
         raise ValueError(f"{name} must have shape [{wanted}], but has shape {list(array.shape)}.")
+    if array.size == 0:
+        raise ValueError(f"{name} must not be empty, but has shape {list(array.shape)}.")
     if not np.all(np.isfinite(array)):
         where = ", ".join(str(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name} must be finite, but {name}[{where}] is not.")

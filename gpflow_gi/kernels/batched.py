@@ -9,12 +9,16 @@ from gpflow.kernels import Kernel
 
 from ..linalg import unfold
 
+MANY_SAMPLES = 20
+"""From here on samples are vectorised. Below, one call after the other is faster: ten samples take
+0.7 of the time in a compiled step, and eagerly nothing has to be traced."""
+
 
 def covariance(kernel: Kernel, X: tf.Tensor) -> tf.Tensor:
     """k(X, X): [N, D] -> [N, N], or [S, N, D] -> [S, N, N]."""
     if X.shape.rank == 2:
         return kernel(X)
-    return tf.vectorized_map(kernel, X)
+    return _for_each_sample(kernel, X)
 
 
 def cross_covariance(kernel: Kernel, X1: tf.Tensor, X2: tf.Tensor) -> tf.Tensor:
@@ -31,7 +35,7 @@ def cross_covariance(kernel: Kernel, X1: tf.Tensor, X2: tf.Tensor) -> tf.Tensor:
         return unfold(kernel(X1, flatten_rows(X2)), tf.shape(X2)[0])
     if ranks == (3, 2):
         return tf.linalg.matrix_transpose(cross_covariance(kernel, X2, X1))
-    return tf.vectorized_map(lambda inputs: kernel(*inputs), (X1, X2))
+    return _for_each_sample(kernel, X1, X2)
 
 
 def variance(kernel: Kernel, X: tf.Tensor) -> tf.Tensor:
@@ -44,3 +48,9 @@ def variance(kernel: Kernel, X: tf.Tensor) -> tf.Tensor:
 def flatten_rows(X: tf.Tensor) -> tf.Tensor:
     """[S, N, D] -> [S*N, D]; [N, D] is left alone."""
     return tf.reshape(X, [-1, X.shape[-1]])
+
+
+def _for_each_sample(kernel: Kernel, *inputs: tf.Tensor) -> tf.Tensor:
+    if (inputs[0].shape[0] or MANY_SAMPLES) < MANY_SAMPLES:
+        return tf.stack([kernel(*one) for one in zip(*map(tf.unstack, inputs), strict=True)])
+    return tf.vectorized_map(lambda one: kernel(*one), inputs)

@@ -28,6 +28,13 @@ class Layer(gpflow.Module, ABC):
     posterior: Posterior
 
     @abstractmethod
+    def check_inputs(self, input_dim: int) -> None:
+        """Raise an error that users understand if the layer cannot take `input_dim` columns.
+
+        :raises ValueError: if so.
+        """
+
+    @abstractmethod
     def condition(self, U: tf.Tensor) -> ConditionedLayer:
         """The layer's posterior, given what comes from below.
 

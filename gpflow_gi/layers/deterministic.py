@@ -22,7 +22,7 @@ class Deterministic(gpflow.Module):
         :raises TypeError: if it is not callable, or belongs to another Keras than GPflow's.
         """
         super().__init__()
-        if not callable(function):
+        if isinstance(function, type) or not callable(function):
             raise TypeError(
                 "A layer must be one of gpflow_gi.layers, a Keras layer or a callable, but is "
                 f"{function!r}."
@@ -38,13 +38,34 @@ class Deterministic(gpflow.Module):
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         """[N, D] -> [N, D'], or [S, N, D] -> [S, N, D'].
 
+        :raises TypeError: if the function does not return a tensor of the same type.
         :raises ValueError: if the function does not return one row for each row.
         """
         rows = tf.reshape(X, [-1, X.shape[-1]])
         values: Any = self.function(rows)
-        if values.shape.rank != 2:
+        if not tf.is_tensor(values):
+            raise TypeError(
+                f"The deterministic layer {self.function!r} returned a {type(values).__name__}; it "
+                "must return a tensor, made by TensorFlow's functions so that it has a gradient."
+            )
+        if values.dtype != rows.dtype:
+            raise TypeError(
+                f"The deterministic layer {self.function!r} turned {rows.dtype.name} into "
+                f"{values.dtype.name}; it must keep the type. A Keras layer takes it as an "
+                "argument: dtype=gpflow.default_float()."
+            )
+        if values.shape.rank != 2 or not values.shape[:1].is_compatible_with(rows.shape[:1]):
             raise ValueError(
                 f"The deterministic layer {self.function!r} turned rows of shape {rows.shape} into "
                 f"shape {values.shape}; it must return one row for each row."
             )
         return tf.reshape(values, tf.concat([tf.shape(X)[:-1], [values.shape[-1]]], axis=0))
+
+    def output_dim_for(self, input_dim: int) -> int:
+        """D' for D inputs, found by a call, which also makes a Keras layer create its weights."""
+        return int(self(tf.zeros([2, input_dim], gpflow.default_float())).shape[-1])
+
+    @property
+    def lacks_weights(self) -> bool:
+        """Whether this is a Keras layer that has not created its weights yet."""
+        return not getattr(self.function, "built", True)

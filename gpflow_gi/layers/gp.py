@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import gpflow
 import tensorflow as tf
 from gpflow.functions import MeanFunction
-from gpflow.kernels import Kernel, LinearCoregionalization, SeparateIndependent, SharedIndependent
+from gpflow.kernels import (
+    Kernel,
+    LinearCoregionalization,
+    MultioutputKernel,
+    SeparateIndependent,
+    SharedIndependent,
+)
 
 from .. import linalg
 from ..kernels import KernelBasis
@@ -44,29 +50,42 @@ class GPLayer(Layer):
         :param mean_function: a GPflow mean function from D inputs to P outputs (or to one, shared
             by all). Zero by default.
         :raises ValueError: if the number of kernels or the posterior's outputs differ from P.
-        :raises TypeError: if the kernel is none of these, or mixes outputs.
+        :raises TypeError: if the kernel is none of these, or mixes outputs; or if another argument
+            is not what it should be.
         """
         super().__init__()
         self.output_dim = positive_integer("output_dim", output_dim)
         if not isinstance(posterior, Posterior):
             raise TypeError(
-                f"posterior must be one of gpflow_gi.posteriors, but is {posterior!r}. GPflow's q_mu "
-                "and q_sqrt are in gpflow_gi.posteriors.LocalInducing."
+                f"posterior must be one of gpflow_gi.posteriors, but is {posterior!r}. GPflow's "
+                "q_mu and q_sqrt are in gpflow_gi.posteriors.LocalInducing."
             )
         if posterior.output_dim not in (None, self.output_dim):
             raise ValueError(
                 f"The layer has output_dim={self.output_dim}, but its posterior has "
                 f"output_dim={posterior.output_dim}; they must be equal."
             )
+        if mean_function is not None and not callable(mean_function):
+            raise TypeError(
+                f"mean_function must be a GPflow mean function, but is {mean_function!r}."
+            )
         self.posterior = posterior
+        _kernels_of(kernel, self.output_dim)  # raises early
         self.kernel = kernel if isinstance(kernel, Kernel) else list(kernel)
         self.mean_function = mean_function
-        _kernels_of(self.kernel, self.output_dim)  # raises early
 
     @property
     def kernels(self) -> list[tuple[Kernel, slice]]:
         """The single-output kernels, each with the outputs that share it."""
         return _kernels_of(self.kernel, self.output_dim)
+
+    def check_inputs(self, input_dim: int) -> None:
+        X = tf.zeros([1, input_dim], gpflow.default_float())
+        for kernel, _ in self.kernels:
+            _raise_if_unfit(f"kernel {type(kernel).__name__}", kernel, X)
+        if self.mean_function is not None:
+            _raise_if_unfit("mean function", self.mean_function, X)
+            self.mean(X)
 
     def condition(self, U: tf.Tensor) -> ConditionedGPLayer:
         processes = []
@@ -76,10 +95,18 @@ class GPLayer(Layer):
         return ConditionedGPLayer(self, processes)
 
     def mean(self, X: tf.Tensor) -> tf.Tensor:
-        """The mean function at [N, D] or [S, N, D]: [N, P] or [S, N, P]; [] where it is zero."""
+        """The mean function at [N, D] or [S, N, D]: [N, P] or [S, N, P]; [] where it is zero.
+
+        :raises ValueError: if the mean function has neither P outputs nor one.
+        """
         if self.mean_function is None:
             return tf.zeros([], X.dtype)
         m = self.mean_function(flatten_rows(X))
+        if m.shape[-1] not in (1, self.output_dim):
+            raise ValueError(
+                f"The mean function turns {X.shape[-1]} columns into {m.shape[-1]}, but the layer "
+                f"has output_dim={self.output_dim}."
+            )
         return tf.reshape(m, tf.concat([tf.shape(X)[:-1], [m.shape[-1]]], axis=0))
 
 
@@ -154,8 +181,8 @@ class _Process:
             return self._predict_jointly(X)
         if X.shape.rank == 3 and self.basis.inputs.shape.rank == 2:
             # Nothing here depends on the sample, so that samples are only more rows.
-            shape = tf.concat([tf.shape(X)[:-1], [-1]], axis=0)
             mean, variance = self.predict(flatten_rows(X), full_cov=False)
+            shape = tf.concat([tf.shape(X)[:-1], tf.shape(mean)[-1:]], axis=0)
             return tf.reshape(mean, shape), tf.reshape(variance, shape)
         A = self.basis(X)
         mean = linalg.transposed_product(A, self.q.mean)
@@ -196,34 +223,48 @@ class _ProcessDraw:
         return linalg.transposed_product(basis.at_inputs(), z), _ProcessDraw(basis, z)
 
 
+def _raise_if_unfit(name: str, function: Callable[[tf.Tensor], tf.Tensor], X: tf.Tensor) -> None:
+    try:
+        function(X)
+    except Exception as error:
+        raise ValueError(
+            f"The {name} cannot take inputs of {X.shape[-1]} columns; its parameters and active "
+            f"dimensions must fit them. ({error})"
+        ) from None
+
+
 def _kernels_of(kernel: Kernel | Sequence[Kernel], output_dim: int) -> list[tuple[Kernel, slice]]:
     """The single-output kernels of a layer, each with the outputs that share it."""
-    if isinstance(kernel, LinearCoregionalization):
-        raise TypeError(
-            "LinearCoregionalization mixes latent processes into correlated outputs, which this "
-            "library has no posterior for. Use gpflow.kernels.SeparateIndependent for the latent "
-            "processes, or put the mixing into the layer above."
-        )
+    kernels = kernel
     if isinstance(kernel, SharedIndependent):
         if kernel.num_latent_gps != output_dim:
             raise ValueError(
                 f"The kernel is a SharedIndependent of {kernel.num_latent_gps} outputs, but the "
                 f"layer has output_dim={output_dim}."
             )
-        return [(kernel.kernel, slice(0, output_dim))]
-    kernels = kernel.kernels if isinstance(kernel, SeparateIndependent) else kernel
-    if isinstance(kernels, gpflow.kernels.MultioutputKernel):
-        raise TypeError(
-            "A layer takes one kernel for all outputs or one for each, not "
-            f"{type(kernel).__name__}."
-        )
+        kernels = kernel.kernel
+    elif isinstance(kernel, SeparateIndependent):
+        kernels = kernel.kernels
+    each = [kernels] if isinstance(kernels, Kernel) else kernels
+    if not isinstance(each, Sequence) or not all(isinstance(one, Kernel) for one in each):
+        raise TypeError(f"kernel must be a GPflow kernel or a list of them, but is {kernel!r}.")
+    for one in each:
+        if isinstance(one, LinearCoregionalization):
+            raise TypeError(
+                "LinearCoregionalization mixes latent processes into correlated outputs, which "
+                "this library has no posterior for. Use gpflow.kernels.SeparateIndependent for the "
+                "latent processes, or put the mixing into the layer above."
+            )
+        if isinstance(one, MultioutputKernel):
+            raise TypeError(
+                "A layer takes one kernel for all outputs or one for each, not "
+                f"{type(one).__name__}."
+            )
     if isinstance(kernels, Kernel):
         return [(kernels, slice(0, output_dim))]
-    if not all(isinstance(one, Kernel) for one in kernels):
-        raise TypeError(f"kernel must be a GPflow kernel or a list of them, but is {kernel!r}.")
-    if len(kernels) != output_dim:
+    if len(each) != output_dim:
         raise ValueError(
             f"A layer of {output_dim} outputs needs {output_dim} kernels, or one shared by all, "
-            f"but was given {len(kernels)}."
+            f"but was given {len(each)}."
         )
-    return [(one, slice(p, p + 1)) for p, one in enumerate(kernels)]
+    return [(one, slice(p, p + 1)) for p, one in enumerate(each)]

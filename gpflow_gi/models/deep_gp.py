@@ -7,10 +7,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import gpflow
+import numpy as np
 import tensorflow as tf
 from check_shapes import check_shapes
 from gpflow.base import Parameter
-from gpflow.likelihoods import Likelihood, ScalarLikelihood, Softmax, SwitchedLikelihood
+from gpflow.likelihoods import (
+    Likelihood,
+    MonteCarloLikelihood,
+    MultiClass,
+    Ordinal,
+    ScalarLikelihood,
+    Softmax,
+    SwitchedLikelihood,
+)
 from gpflow.models import BayesianModel, ExternalDataTrainingLossMixin
 
 from ..layers import Deterministic, Layer
@@ -67,8 +76,9 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :raises TypeError: if something in the list is no layer.
         """
         super().__init__()
-        if not isinstance(likelihood, Likelihood):
-            raise TypeError(f"likelihood must be a GPflow likelihood, but is {likelihood!r}.")
+        _check_likelihood(likelihood)
+        if not isinstance(layers, Sequence):
+            raise TypeError(f"layers must be a list of layers, but is {layers!r}.")
         self.layers = [lay if isinstance(lay, Layer) else Deterministic(lay) for lay in layers]
         self.likelihood = likelihood
         self.num_data = positive_integer("num_data", num_data)
@@ -84,7 +94,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
                     stacklevel=2,
                 )
                 U = None
-        _check_inducing(self.layers, U)
+        _check_connections(self.layers, U)
         self.inducing_inputs = None if U is None else Parameter(U)
 
     # ------------------------------------------------------------------------------------- bound
@@ -129,8 +139,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             KL(q || p); two of [], in nats.
         """
         X, Y = self._check_data(data)
+        if X.shape[0] == 0:
+            raise ValueError("The bound needs at least one row of data, but X has none.")
         seed = as_seed(seed)
-        propagated = self._propagate_inducing(X, num_samples or self.num_samples, fold_in(seed, 0))
+        S = self.num_samples if num_samples is None else num_samples
+        propagated = self._propagate_inducing(X, S, fold_in(seed, 0))
         mean, variance = propagated.predict(X, fold_in(seed, 1))
         # N/B sum_n 1/S sum_s E log p(y_n | f_n)
         log_likelihoods = integration.variational_expectations(
@@ -307,10 +320,9 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         """
         X, Y = self._check_data(data)
         seed = as_seed(seed)
-        S = num_samples or self.num_samples
-        for path, parameter in gpflow.utilities.parameter_dict(self).items():
-            if not _is_finite(parameter):
-                return f"parameter {path}"
+        S = positive_integer(
+            "num_samples", self.num_samples if num_samples is None else num_samples
+        )
         for end in range(1, len(self.layers) + 1):
             name = f"layer {end} of {len(self.layers)} ({_describe(self.layers[end - 1])})"
             if isinstance(self.layers[end - 1], Deterministic):
@@ -382,10 +394,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
                 own = layer.posterior.num_inducing or 0
                 shared = 0 if self.inducing_inputs is None else self.inducing_inputs.shape[0]
                 widths += [layer.output_dim, own + shared]
-        return max(widths)
+        likelihood = self.layers[-1].output_dim * integration.points_per_row(self.likelihood)
+        return max(*widths, likelihood)
 
     def _check_inputs(self, X: Any) -> tf.Tensor:
-        X = gpflow.utilities.to_default_float(X)
+        X = _to_float("X", X)
         if X.shape.rank != 2:
             raise ValueError(f"X must have shape [N, D], but has shape {X.shape}.")
         D = X.shape[-1]
@@ -394,12 +407,14 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         return X
 
     def _check_data(self, data: tuple[Any, Any]) -> tuple[tf.Tensor, tf.Tensor]:
+        if not isinstance(data, list | tuple) or len(data) != 2:
+            raise ValueError(
+                "data must be a pair (X, Y), or for training_loss_closure an iterator over such "
+                f"pairs as iter(dataset) is, but is {type(data).__name__}."
+            )
         X, Y = data
         X = self._check_inputs(X)
-        # Softmax alone of GPflow's likelihoods wants its class labels as integers.
-        labels = isinstance(self.likelihood, Softmax)
-        to = gpflow.utilities.to_default_int if labels else gpflow.utilities.to_default_float
-        Y = to(Y)
+        Y = _to_float("Y", Y)
         if Y.shape.rank != 2:
             raise ValueError(f"Y must have shape [N, Q], but has shape {Y.shape}.")
         if None not in (X.shape[0], Y.shape[0]) and X.shape[0] != Y.shape[0]:
@@ -411,11 +426,20 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
                 f"Y has {Y.shape[-1]} columns, but the last layer's {P} outputs and the likelihood "
                 f"{type(self.likelihood).__name__} make it {Q}."
             )
-        return X, Y
+        _check_labels(self.likelihood, Y)
+        # Softmax alone of GPflow's likelihoods wants its class labels as integers.
+        return X, tf.cast(Y, gpflow.default_int()) if isinstance(self.likelihood, Softmax) else Y
 
 
 def _uses_global_inducing(layer: Layer | Deterministic) -> bool:
     return isinstance(layer, Layer) and layer.posterior.uses_global_inducing
+
+
+def _to_float(name: str, value: Any) -> tf.Tensor:
+    try:
+        return gpflow.utilities.to_default_float(value)
+    except (TypeError, ValueError, tf.errors.OpError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from None
 
 
 def _is_finite(value: Any) -> bool:
@@ -434,7 +458,48 @@ def _target_columns(likelihood: Likelihood, output_dim: int) -> int | None:
         return output_dim + 1  # the last column says which likelihood is meant
     if isinstance(likelihood, ScalarLikelihood):
         return output_dim
+    if isinstance(likelihood, MultiClass | Softmax):
+        return 1
     return likelihood.observation_dim
+
+
+def _check_labels(likelihood: Likelihood, Y: tf.Tensor) -> None:
+    """Labels are indices, which TensorFlow either takes as they are or is unintelligible about."""
+    if isinstance(likelihood, MultiClass | Softmax):
+        num_labels, labels = likelihood.num_classes, Y
+    elif isinstance(likelihood, Ordinal):
+        num_labels, labels = likelihood.num_bins, Y
+    elif isinstance(likelihood, SwitchedLikelihood):
+        num_labels, labels = len(likelihood.likelihoods), Y[:, -1:]
+    else:
+        return
+    if not tf.executing_eagerly():
+        return  # values are not known yet
+    wrong = labels.numpy()[~np.isin(labels, range(num_labels))]
+    if wrong.size:
+        raise ValueError(
+            f"{type(likelihood).__name__} takes labels from 0 to {num_labels - 1} in the last "
+            f"column of Y, but it holds {wrong[0]:g}."
+        )
+
+
+def _check_likelihood(likelihood: Any) -> None:
+    if not isinstance(likelihood, Likelihood):
+        raise TypeError(f"likelihood must be a GPflow likelihood, but is {likelihood!r}.")
+    parts = [likelihood]
+    if isinstance(likelihood, SwitchedLikelihood):
+        parts = likelihood.likelihoods
+        if any(isinstance(part, MonteCarloLikelihood) for part in parts):
+            raise ValueError(
+                "A SwitchedLikelihood of Monte Carlo likelihoods draws noise that no seed reaches; "
+                "use likelihoods with quadrature or in closed form."
+            )
+    infinity = tf.constant(np.inf, gpflow.default_float())
+    if any(isinstance(part, Ordinal) for part in parts) and np.isnan(tf.math.erf(infinity)):
+        raise ValueError(
+            "GPflow's Ordinal likelihood is NaN with this version of TensorFlow, whose erf(inf) is "
+            "NaN in float64 (TensorFlow issue 108483). Use another version of TensorFlow."
+        )
 
 
 def _check_last_layer(layers: list[Layer | Deterministic], likelihood: Likelihood) -> None:
@@ -454,11 +519,17 @@ def _check_last_layer(layers: list[Layer | Deterministic], likelihood: Likelihoo
         )
 
 
-def _check_inducing(layers: list[Layer | Deterministic], U: Any) -> None:
+def _check_connections(layers: list[Layer | Deterministic], U: Any) -> None:
     D = None if U is None else U.shape[1]
     for i, layer in enumerate(layers, start=1):
         if isinstance(layer, Deterministic):
-            D = None  # only the function knows
+            if D is not None:
+                D = layer.output_dim_for(D)
+            elif layer.lacks_weights:
+                raise ValueError(
+                    f"Layer {i} ({_describe(layer)}) has no weights yet, and nothing here tells "
+                    "its number of inputs D. Call its method build([None, D]) first."
+                )
             continue
         posterior = layer.posterior
         if posterior.uses_global_inducing and U is None:
@@ -477,4 +548,11 @@ def _check_inducing(layers: list[Layer | Deterministic], U: Any) -> None:
                     f"Layer {i} ({_describe(layer)}) has inducing inputs of "
                     f"{posterior.inducing_inputs.shape[1]} columns, but gets {D} from below."
                 )
+        if isinstance(posterior, LocalInducing):
+            D = posterior.inducing_inputs.shape[1]
+        if D is not None:
+            try:
+                layer.check_inputs(D)
+            except ValueError as error:
+                raise ValueError(f"Layer {i} ({_describe(layer)}): {error}") from None
         D = layer.output_dim

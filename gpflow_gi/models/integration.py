@@ -12,6 +12,13 @@ from gpflow.likelihoods import Likelihood, MonteCarloLikelihood
 from ..seeds import standard_normal
 
 
+def points_per_row(likelihood: Likelihood) -> int:
+    """The number of values of f at which an integral evaluates the likelihood, for each row."""
+    if isinstance(likelihood, MonteCarloLikelihood):
+        return int(likelihood.num_monte_carlo_points)
+    return int(getattr(getattr(likelihood, "quadrature", None), "n_gh_total", 1))
+
+
 def variational_expectations(
     likelihood: Likelihood,
     X: tf.Tensor,

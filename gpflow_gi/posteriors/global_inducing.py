@@ -58,7 +58,8 @@ class GlobalInducing(Posterior):
         V = np.zeros((M, P)) if pseudo_outputs is None else pseudo_outputs
         self.pseudo_outputs = Parameter(finite_array("pseudo_outputs", V, (M, P)))
 
-        Lambda = np.ones(M) if pseudo_precision is None else np.asarray(pseudo_precision)
+        Lambda = 1.0 if pseudo_precision is None else pseudo_precision
+        Lambda = finite_array("pseudo_precision", Lambda)
         if Lambda.ndim == 0:
             Lambda = np.full(M, Lambda)
         bounded = tfp.bijectors.Chain(

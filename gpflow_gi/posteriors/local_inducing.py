@@ -32,12 +32,13 @@ class LocalInducing(Posterior):
         :param q_mu: whitened means, [M, P]; zero by default.
         :param q_sqrt: lower triangular factors of the whitened covariances, [P, M, M]; the identity
             by default, which makes q the prior.
-        :raises ValueError: if an array is not finite or of another shape, or P is not positive.
+        :raises ValueError: if an array is empty, not finite or of another shape, or P is not
+            positive.
         """
         super().__init__()
         P = self.output_dim = positive_integer("output_dim", output_dim)
         Z = finite_array("inducing_inputs", inducing_inputs, (None, None))
-        M = self.num_inducing = positive_integer("the number of inducing_inputs", Z.shape[0])
+        M = self.num_inducing = Z.shape[0]
         self.inducing_inputs = Parameter(Z)
         q_mu = np.zeros((M, P)) if q_mu is None else q_mu
         q_sqrt = np.tile(np.eye(M), (P, 1, 1)) if q_sqrt is None else q_sqrt

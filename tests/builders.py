@@ -1,0 +1,109 @@
+"""Small random models for tests."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+from gpflow.kernels import SquaredExponential
+
+import gpflow_gi as gi
+
+NUM_INDUCING = 6
+
+
+def random_posterior(
+    rng: np.random.Generator, kind: str, P: int, D: int, M: int = NUM_INDUCING
+) -> gi.posteriors.Posterior:
+    """A posterior of a kind ("global", "full", "local", "prior") away from every symmetry."""
+    if kind == "global":
+        return gi.posteriors.GlobalInducing(
+            M,
+            P,
+            pseudo_outputs=rng.normal(size=(M, P)),
+            pseudo_precision=np.exp(rng.normal(size=M)),
+        )
+    if kind == "full":
+        T = np.eye(M) + np.tril(0.5 * rng.normal(size=(M, M)))
+        return gi.posteriors.GlobalInducing(
+            M,
+            P,
+            pseudo_outputs=rng.normal(size=(M, P)),
+            pseudo_precision=T @ T.T,
+            precision="full",
+        )
+    if kind == "local":
+        M += 1  # so that a confusion with the global points shows
+        return gi.posteriors.LocalInducing(
+            rng.normal(size=(M, D)),
+            P,
+            q_mu=rng.normal(size=(M, P)),
+            q_sqrt=random_q_sqrt(rng, P, M),
+        )
+    assert kind == "prior"
+    return gi.posteriors.Prior()
+
+
+def random_q_sqrt(rng: np.random.Generator, P: int, M: int) -> np.ndarray:
+    return np.stack([0.3 * np.tril(rng.normal(size=(M, M))) + 0.5 * np.eye(M) for _ in range(P)])
+
+
+def random_deep_gp(
+    rng: np.random.Generator,
+    kinds: Sequence[str],
+    *,
+    D: int = 2,
+    width: int = 2,
+    P: int = 1,
+    noise: float = 0.3,
+    num_data: int = 9,
+    likelihood: Any = None,
+    mean_functions: bool = True,
+) -> gi.models.DeepGP:
+    """Layers of the given kinds of posterior."""
+    layers = []
+    for i, kind in enumerate(kinds):
+        last = i == len(kinds) - 1
+        inputs, outputs = (D if i == 0 else width), (P if last else width)
+        kernel = SquaredExponential(
+            variance=rng.uniform(0.5, 1.5), lengthscales=rng.uniform(0.8, 2.0, inputs)
+        )
+        mean = gpflow.functions.Linear(rng.normal(size=(inputs, outputs)), rng.normal(size=outputs))
+        layers.append(
+            gi.layers.GPLayer(
+                kernel,
+                outputs,
+                random_posterior(rng, kind, outputs, inputs),
+                mean_function=mean if mean_functions else None,
+            )
+        )
+    uses_global = any(kind in ("global", "full") for kind in kinds)
+    return gi.models.DeepGP(
+        layers,
+        likelihood or gpflow.likelihoods.Gaussian(noise),
+        num_data=num_data,
+        inducing_inputs=rng.normal(size=(NUM_INDUCING, D)) if uses_global else None,
+    )
+
+
+def random_data(
+    rng: np.random.Generator, N: int = 9, D: int = 2, P: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    return rng.normal(size=(N, D)), rng.normal(size=(N, P))
+
+
+def mean_and_standard_error(draws: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Over the first axis."""
+    draws = np.asarray(draws)
+    return draws.mean(0), draws.std(0, ddof=1) / np.sqrt(len(draws))
+
+
+def bounds(model: gi.models.DeepGP, data: Any, num_samples: int, repeats: int) -> np.ndarray:
+    """Independent estimates of the bound, [repeats]; compiled, since there are many."""
+
+    @tf.function
+    def estimate(seed: tf.Tensor) -> tf.Tensor:
+        return model.elbo(data, num_samples=num_samples, seed=seed)
+
+    return np.array([estimate(tf.constant([0, i])) for i in range(repeats)])

@@ -1,0 +1,33 @@
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import gpflow
+import numpy as np
+import pytest
+
+REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "reference"
+
+
+@pytest.fixture(autouse=True)
+def _restored_gpflow_config() -> Iterator[None]:
+    """Whatever a test sets (float type, jitter) is back as it was after it."""
+    with gpflow.config.as_context():
+        yield
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def reference() -> Path:
+    """The folder of values from an independent implementation, which is not part of the project."""
+    if not REFERENCE.is_dir():
+        if os.environ.get("GPFLOW_GI_REQUIRE_REFERENCE"):
+            pytest.fail("the folder of reference values must be there, but is not")
+        pytest.skip("the folder of reference values is not beside this checkout")
+    return REFERENCE
