@@ -25,11 +25,11 @@ Inference: TypeAlias = Literal["global", "local", "prior"]
 NOISE_VARIANCE = 0.1
 """Of a Gaussian likelihood at the start, in units of the targets' variance."""
 
-HIDDEN_VARIANCE = 0.1
+HIDDEN_VARIANCE = 0.01
 """Of a hidden layer's default kernel at the start: what it adds to its mean function is small."""
 
-HIDDEN_PRECISION = 1e4
-"""Of a hidden layer's pseudo-outputs at the start: they hold the layer to its mean function."""
+HIDDEN_PRECISION = 1000.0
+"""Of a hidden layer's pseudo-outputs at the start: they hold the layer near its mean function."""
 
 LARGEST_HIDDEN_DIM = 30
 """Of the default width, as in Salimbeni & Deisenroth (2017)."""
@@ -52,11 +52,15 @@ def build_deep_gp(
 
     Inducing inputs are k-means centres of X. Hidden layers have the mean functions of Salimbeni &
     Deisenroth (2017): the identity, or where the widths differ a projection onto the leading
-    principal components, or padding with zeros. They start close to it: their posteriors know that
-    the process around it is small. The last layer starts as the regression onto the targets, each
-    inducing point standing for its cluster of rows: with a Gaussian likelihood its pseudo-outputs
-    are the clusters' mean targets, with the precision that the clusters' sizes and the noise give.
-    Local layers start with the same Gaussian q(z) as global ones.
+    principal components, or padding with zeros; their pseudo-outputs start at zero, which holds the
+    layer near that mean. The last layer starts as the regression onto the targets. With a Gaussian
+    likelihood that is exact: given the hidden layers' means, its pseudo-outputs and precision are
+    those of the best q(u), Titsias' (2009). They take a full precision matrix, since an inducing
+    point stands for many rows that it shares with others; hidden layers have a diagonal one.
+    Local layers start with the same Gaussians q(z) as global ones.
+
+    The start is near the solution that one layer alone gives. KL warm-up (``kl_warmup`` of
+    :func:`gpflow_gi.fit`) over the first quarter or third of the steps helps to leave it.
 
     Columns of X and Y should be standardised (mean 0, standard deviation 1 over the training rows):
     the kernels' and the noise's start are made for that scale.
@@ -90,26 +94,18 @@ def build_deep_gp(
     width = positive_integer("hidden_dim", width)
     kernels = _kernels_of_layers(kernel, [D] + [width] * (num_layers - 1))
 
-    U, clusters = _cluster(X, positive_integer("num_inducing", num_inducing), seed)
-    V, Lambda = _regression_targets(Y, clusters, len(U), likelihood, output_dim)
+    U = _inducing_inputs(X, positive_integer("num_inducing", num_inducing), seed)
     layers = []
-    F, Z = X, U  # the rows and inducing points as they arrive at a layer, if all layers are means
-    for i, (method, layer_kernel) in enumerate(zip(methods, kernels, strict=True)):
-        if i + 1 < num_layers:
-            W = _linear_map(F, width)
-            posterior = _posterior(
-                method,
-                layer_kernel,
-                Z,
-                np.zeros((len(U), width)),
-                np.full(len(U), HIDDEN_PRECISION),
-            )
-            mean_function = _mean_function(W)
-            layers.append(GPLayer(layer_kernel, width, posterior, mean_function=mean_function))
-            F, Z = F @ W, Z @ W
-        else:
-            posterior = _posterior(method, layer_kernel, Z, V, Lambda)
-            layers.append(GPLayer(layer_kernel, output_dim, posterior))
+    F, Z = X, U  # the rows and the inducing points below a layer, were all layers their means
+    for method, layer_kernel in zip(methods[:-1], kernels[:-1], strict=True):
+        V, Lambda = np.zeros((len(U), width)), HIDDEN_PRECISION * np.eye(len(U))
+        posterior = _posterior(method, layer_kernel, Z, V, Lambda, "diagonal")
+        W = _linear_map(F, width)
+        layers.append(GPLayer(layer_kernel, width, posterior, mean_function=_mean_function(W)))
+        F, Z = F @ W, Z @ W
+    V, Lambda = _regression_on_targets(kernels[-1], Z, F, Y, likelihood, output_dim)
+    posterior = _posterior(methods[-1], kernels[-1], Z, V, Lambda, "full")
+    layers.append(GPLayer(kernels[-1], output_dim, posterior))
     return DeepGP(
         layers,
         likelihood,
@@ -172,11 +168,11 @@ def _default_kernel(input_dim: int, variance: float) -> Kernel:
     return SquaredExponential(variance, lengthscales=np.full(input_dim, np.sqrt(input_dim)))
 
 
-def _cluster(X: np.ndarray, num_inducing: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Inducing inputs [M, D], and for every row the number of the one it belongs to, [N]."""
+def _inducing_inputs(X: np.ndarray, num_inducing: int, seed: int) -> np.ndarray:
+    """Centres of k-means, [M, D], or all rows if there are no more than M different ones."""
     from sklearn.cluster import KMeans
 
-    unique, inverse = np.unique(X, axis=0, return_inverse=True)
+    unique = np.unique(X, axis=0)
     if num_inducing >= len(unique):
         if num_inducing > len(unique):
             warnings.warn(
@@ -184,25 +180,44 @@ def _cluster(X: np.ndarray, num_inducing: int, seed: int) -> tuple[np.ndarray, n
                 f"{len(unique)} inducing points are used, one at each.",
                 stacklevel=3,
             )
-        return unique, inverse.ravel()
-    # k-means takes time in N M; a sample of rows places M centres as well as all of them.
-    generator = np.random.default_rng(seed)
-    sample = X if len(X) <= 100 * num_inducing else generator.choice(X, 100 * num_inducing, False)
-    kmeans = KMeans(num_inducing, n_init=1, random_state=seed).fit(sample)
-    return kmeans.cluster_centers_.astype(X.dtype), kmeans.predict(X)
+        return unique
+    rows = _some_rows(len(X), 100 * num_inducing, seed)
+    centres = KMeans(num_inducing, n_init=1, random_state=seed).fit(X[rows]).cluster_centers_
+    return centres.astype(X.dtype)
 
 
-def _regression_targets(
-    Y: np.ndarray, clusters: np.ndarray, M: int, likelihood: Likelihood, output_dim: int
+def _some_rows(num_rows: int, at_most: int, seed: int) -> np.ndarray:
+    if num_rows <= at_most:
+        return np.arange(num_rows)
+    return np.random.default_rng(seed).choice(num_rows, at_most, replace=False)
+
+
+def _regression_on_targets(
+    kernel: Kernel,
+    Z: np.ndarray,
+    F: np.ndarray,
+    Y: np.ndarray,
+    likelihood: Likelihood,
+    output_dim: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pseudo-outputs [M, P] and their precision [M] that stand for the rows of each cluster."""
+    """Pseudo-outputs [M, P] at Z and their precision [M, M] that stand for all rows.
+
+    With W = K_uu^-1 K_uf the best q(u) of a single layer (Titsias 2009) has the precision
+    K_uu^-1 + W W^T / noise: the prior's, and Lambda = W W^T / noise; and Lambda V = W Y / noise.
+    """
+    M = len(Z)
     if not isinstance(likelihood, Gaussian) or likelihood.variance is None:
         # The targets of other likelihoods are not values of f.
-        return np.zeros((M, output_dim)), np.ones(M)
-    sizes = np.bincount(clusters, minlength=M).astype(Y.dtype)
-    sums = np.stack([np.bincount(clusters, column, minlength=M) for column in Y.T], axis=1)
-    V = sums / np.maximum(sizes, 1)[:, None]
-    return V, np.maximum(sizes, 0.1) / float(likelihood.variance.numpy())
+        return np.zeros((M, output_dim)), np.eye(M)
+    noise = float(likelihood.variance.numpy())
+    rows = _some_rows(len(F), 100 * M, seed=0)  # enough to say how rows lie around Z
+    basis = KernelBasis(kernel, tf.constant(Z))
+    A = basis(tf.constant(F[rows]))
+    W = tf.linalg.triangular_solve(basis.L, A, adjoint=True).numpy()
+    # A hundredth of an observation at each point keeps Lambda positive definite.
+    gram = (W @ W.T) * (len(F) / len(rows)) + 0.01 * np.eye(M)
+    V = np.linalg.solve(gram, (W @ Y[rows]) * (len(F) / len(rows)))
+    return V, gram / noise
 
 
 def _linear_map(F: np.ndarray, width: int) -> np.ndarray:
@@ -225,16 +240,26 @@ def _mean_function(W: np.ndarray) -> MeanFunction:
 
 
 def _posterior(
-    method: Inference, kernel: Kernel, Z: np.ndarray, V: np.ndarray, Lambda: np.ndarray
+    method: Inference,
+    kernel: Kernel,
+    Z: np.ndarray,
+    V: np.ndarray,
+    Lambda: np.ndarray,
+    precision: Literal["diagonal", "full"],
 ) -> Posterior:
-    """The posterior whose q(z) is the regression on pseudo-outputs V at inputs Z."""
+    """The posterior whose q(z) is the regression on pseudo-outputs V [M, P] at inputs Z [M, D].
+
+    :param Lambda: their precision, [M, M].
+    """
     M, P = V.shape
-    if method == "global":
-        return GlobalInducing(M, P, pseudo_outputs=V, pseudo_precision=Lambda)
     if method == "prior":
         return Prior()
-    T = np.sqrt(Lambda)
-    q = RegressionPosterior(KernelBasis(kernel, tf.constant(Z)).at_inputs() * T, T[:, None] * V)
+    if method == "global":
+        start = Lambda if precision == "full" else np.diag(Lambda)
+        return GlobalInducing(M, P, pseudo_outputs=V, pseudo_precision=start, precision=precision)
+    T = np.linalg.cholesky(Lambda)
+    L = KernelBasis(kernel, tf.constant(Z)).L
+    q = RegressionPosterior(tf.matmul(L, T, transpose_a=True), tf.constant(T.T @ V))
     covariance = tf.linalg.cholesky_solve(q.C, tf.eye(M, dtype=q.C.dtype))
     q_sqrt = tf.linalg.cholesky(covariance).numpy()
     return LocalInducing(Z, P, q_mu=q.mean.numpy(), q_sqrt=np.tile(q_sqrt, (P, 1, 1)))

@@ -248,7 +248,9 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
 
         components = self._predict([self._check_inputs(X)], num_samples, as_seed(seed), reduce)
         mean, variance = (tf.transpose(component, [1, 0, 2]) for component in components)
-        return mean, variance
+        # Where nothing below the last layer is sampled, all components are one.
+        shape = tf.concat([[num_samples], tf.shape(mean)[1:]], axis=0)
+        return tf.broadcast_to(mean, shape), tf.broadcast_to(variance, shape)
 
     @check_shapes(
         "data[0]: [N, D]",

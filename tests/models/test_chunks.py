@@ -34,7 +34,7 @@ def test_rows_of_unknown_number_are_chunked_alike(rng, monkeypatch):
     """Eager with a known number of rows, and compiled for any number: the same noise."""
     monkeypatch.setattr(chunks, "TARGET_SIZE", 4 * 3 * 13)  # 4 rows to a chunk
     model = random_deep_gp(rng, ("local", "global"))
-    X, Y = random_data(rng, N=10)
+    X, _ = random_data(rng, N=10)
 
     @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float64)])
     def compiled(X):

@@ -1,0 +1,75 @@
+"""A folder of results that appears whole or not at all."""
+
+import os
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class ResultsFolderError(OSError):
+    """Results cannot be put there. The message is one line and says why."""
+
+
+def check_results_folder(path: Path, files: Collection[str]) -> None:
+    """Find out, before hours of work, whether results can be put there.
+
+    :param path: the folder that is to be. It need not exist, nor the folders above it.
+    :param files: the names of the files that will be in it. A folder that holds some of these and
+        nothing else is taken for earlier results, which may be replaced.
+    :raises ResultsFolderError: if there is something else at `path`, or no leave to write.
+    """
+    path = path.resolve()
+    if path.is_dir():
+        others = sorted({entry.name for entry in path.iterdir()} - set(files))
+        if others:
+            raise ResultsFolderError(
+                f"{path} exists and is not a folder of results (it holds {others[0]!r}): "
+                "choose another with --out."
+            )
+    elif path.exists():
+        raise ResultsFolderError(f"{path} is a file: choose another folder with --out.")
+    above = next(folder for folder in path.parents if folder.exists())
+    try:
+        # Asking for permission is not enough: file systems can be full or read-only.
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=above):
+            pass
+    except OSError as error:
+        raise ResultsFolderError(
+            f"{path} cannot be written ({above}: {error.strerror}): choose another with --out."
+        ) from None
+
+
+@contextmanager
+def results_folder(path: Path, files: Collection[str]) -> Iterator[Path]:
+    """A new folder to fill, which takes its place at `path` once it is complete.
+
+    If the body raises, or is interrupted, then the new folder is removed and `path` stays as it
+    was.
+
+    :param path: as for :func:`check_results_folder`.
+    :param files: as for :func:`check_results_folder`.
+    :return: a context manager that gives the folder to write to.
+    :raises ResultsFolderError: as :func:`check_results_folder`, and if writing fails.
+    """
+    check_results_folder(path, files)
+    path = path.resolve()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Beside the target, so that the last step is a rename within one file system.
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as temporary:
+            new, old = Path(temporary, "new"), Path(temporary, "old")
+            new.mkdir()
+            yield new
+            if path.exists():
+                path.rename(old)
+            try:
+                new.rename(path)
+            except BaseException:
+                if old.exists():
+                    os.rename(old, path)
+                raise
+    except ResultsFolderError:
+        raise
+    except OSError as error:
+        raise ResultsFolderError(f"{path} cannot be written: {error}.") from error

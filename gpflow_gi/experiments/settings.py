@@ -1,0 +1,36 @@
+"""What a comparison can be asked for, readable without importing TensorFlow."""
+
+from dataclasses import dataclass
+
+FILES = ("results.json", "training_curves.png", "predictions.png")
+"""What a comparison writes."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The numbers that all compared models share.
+
+    :param num_layers: GP layers of the deep models.
+    :param num_inducing: inducing points of every layer and of the sparse GP; as many as there are
+        rows to train on, if those are fewer.
+    :param steps: of Adam.
+    :param num_samples: of the layers below the last, in every step.
+    :param num_test_samples: the same for the final bound and for predictions.
+    :param batch_size: rows in every step; all of them, if there are fewer.
+    :param learning_rate: of Adam.
+    :param kl_warmup: steps over which the weight of the KL term rises to 1; a third of all steps, if
+        those are fewer than three times as many.
+    :param test_fraction: the share of rows held out, in (0, 1).
+    :param seed: of the split, of the models' start and of training.
+    """
+
+    num_layers: int = 2
+    num_inducing: int = 100
+    steps: int = 3000
+    num_samples: int = 1
+    num_test_samples: int = 100
+    batch_size: int = 1000
+    learning_rate: float = 0.01
+    kl_warmup: int = 1000
+    test_fraction: float = 0.1
+    seed: int = 0

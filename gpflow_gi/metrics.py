@@ -1,0 +1,172 @@
+"""How good are predictions? Measures of predictive distributions, in numpy.
+
+A prediction is an equal-weight mixture of S Gaussians, which is what a deep Gaussian process with a
+Gaussian likelihood predicts: one component for each draw of the layers below the last. S = 1 is
+a Gaussian. Everything is elementwise: `y` has any shape [...], `mean` and `variance` have the
+shape [S, ...].
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erf, logsumexp, ndtr, ndtri
+
+Array = NDArray[np.float64]
+
+_CHUNK = 500_000
+"""The number of elements that an intermediate array may have (4 MB)."""
+
+
+def rmse(y: Array, mean: Array) -> float:
+    """Root mean squared error, in the unit of `y`.
+
+    :param y: [...], what was observed.
+    :param mean: [...], what was predicted.
+    """
+    _check_same_shape(y, mean)
+    return float(np.sqrt(np.mean(np.square(y - mean))))
+
+
+def mixture_moments(mean: Array, variance: Array) -> tuple[Array, Array]:
+    """Mean and variance of the mixture.
+
+    :param mean: [S, ...].
+    :param variance: [S, ...].
+    :return: mean [...] and variance [...].
+    """
+    _check_components(mean, variance)
+    return mean.mean(axis=0), variance.mean(axis=0) + mean.var(axis=0)
+
+
+def mixture_log_density(y: Array, mean: Array, variance: Array) -> Array:
+    """The mixture's log density log p(y), in nats.
+
+    :param y: [...].
+    :param mean: [S, ...].
+    :param variance: [S, ...], positive.
+    :return: [...].
+    """
+    _check_components(mean, variance, y)
+    components = -0.5 * (np.log(2 * np.pi * variance) + np.square(y - mean) / variance)
+    return logsumexp(components, axis=0) - np.log(len(mean))
+
+
+def mixture_crps(y: Array, mean: Array, variance: Array) -> Array:
+    """Continuous ranked probability score, in the unit of `y`; lower is better.
+
+    The integral over t of (P(Y <= t) - 1[y <= t])^2, which is E|Y - y| - E|Y - Y'| / 2. Both
+    expectations are closed for a mixture of Gaussians: Grimit, Gneiting, Berrocal & Johnson, "The
+    continuous ranked probability score for circular variables and its application to mesoscale
+    forecast ensemble verification", QJRMS 2006, eq. 5 and 6. For a single point it is the
+    absolute error.
+
+    Takes time in proportion to S^2, and bounded memory.
+
+    :param y: [...].
+    :param mean: [S, ...].
+    :param variance: [S, ...], not negative.
+    :return: [...].
+    """
+    _check_components(mean, variance, y)
+    num_components = len(mean)
+    first, second = np.triu_indices(num_components, k=1)
+
+    def crps(y: Array, mean: Array, variance: Array) -> Array:
+        to_observation = _mean_absolute_value(y - mean, variance).mean(axis=0)
+        # All S^2 ordered pairs of components: each with itself, and each other pair twice.
+        with_itself = _mean_absolute_value(np.zeros_like(mean), 2 * variance).sum(axis=0)
+        between = _mean_absolute_value(
+            mean[first] - mean[second], variance[first] + variance[second]
+        ).sum(axis=0)
+        return to_observation - 0.5 * (with_itself + 2 * between) / num_components**2
+
+    return _in_chunks(crps, max(len(first), num_components), y, mean, variance)
+
+
+def mixture_quantile(probability: float, mean: Array, variance: Array) -> Array:
+    """The value that the mixture stays below with the given probability.
+
+    By bisection of the distribution function, to the last digits of double precision.
+
+    :param probability: in (0, 1).
+    :param mean: [S, ...].
+    :param variance: [S, ...], not negative.
+    :return: [...].
+    :raises ValueError: if `probability` is not in (0, 1).
+    """
+    if not 0 < probability < 1:
+        raise ValueError(f"probability must lie in (0, 1), but is {probability}.")
+    _check_components(mean, variance)
+
+    def quantile(mean: Array, variance: Array) -> Array:
+        # The mixture's quantile lies between the least and the greatest of the components'.
+        deviation = np.sqrt(variance)
+        quantiles = mean + ndtri(probability) * deviation
+        low, high = quantiles.min(axis=0), quantiles.max(axis=0)
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            below = ndtr(_standardised(middle - mean, deviation)).mean(axis=0) < probability
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return 0.5 * (low + high)
+
+    return _in_chunks(quantile, len(mean), mean, variance)
+
+
+def coverage(y: Array, lower: Array, upper: Array) -> float:
+    """The share of observations that lie in their interval, from 0 to 1.
+
+    :param y: [...], what was observed.
+    :param lower: [...], the lower ends of the intervals.
+    :param upper: [...], the upper ends.
+    """
+    _check_same_shape(y, lower, upper)
+    return float(np.mean((lower <= y) & (y <= upper)))
+
+
+def _mean_absolute_value(mean: Array, variance: Array) -> Array:
+    """E|x| for x ~ N(mean, variance): Grimit et al. 2006, eq. 6; shapes alike."""
+    deviation = np.sqrt(variance)
+    z = _standardised(mean, deviation)
+    density = np.exp(-0.5 * np.square(z)) / np.sqrt(2 * np.pi)
+    return 2 * deviation * density + np.abs(mean) * erf(np.abs(z) / np.sqrt(2))
+
+
+def _standardised(difference: Array, deviation: Array) -> Array:
+    """The quotient, whose limit at deviation zero is infinite with the sign of `difference`."""
+    limit = np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
+    return np.divide(difference, deviation, out=limit, where=deviation > 0)
+
+
+def _in_chunks(function: Callable[..., Array], width: int, *arrays: Array) -> Array:
+    """Apply an elementwise function to so few elements at a time that memory stays bounded.
+
+    :param function: of arrays that end in [n]; returns [n].
+    :param width: how many numbers `function` needs at once for one element.
+    :param arrays: arrays of the shape [...] or, [S, ...]; the last one has the axis S.
+    """
+    shape = arrays[-1].shape[1:]
+    flat = [array.reshape(*array.shape[: array.ndim - len(shape)], -1) for array in arrays]
+    size = flat[-1].shape[-1]
+    step = max(1, _CHUNK // width)
+    chunks = [
+        function(*(array[..., start : start + step] for array in flat))
+        for start in range(0, size, step)
+    ]
+    return np.concatenate(chunks).reshape(shape) if chunks else np.zeros(shape)
+
+
+def _check_components(mean: Array, variance: Array, y: Array | None = None) -> None:
+    _check_same_shape(mean, variance)
+    if mean.ndim == 0 or len(mean) == 0:
+        raise ValueError(f"mean must have shape [S, ...] with S >= 1, but has {mean.shape}.")
+    if y is not None and y.shape != mean.shape[1:]:
+        raise ValueError(
+            f"y must have the shape of one component, {mean.shape[1:]}, but has {y.shape}."
+        )
+
+
+def _check_same_shape(*arrays: Array) -> None:
+    shapes = [np.shape(array) for array in arrays]
+    if len(set(shapes)) > 1:
+        raise ValueError(f"Shapes must be equal, but are {' and '.join(map(str, shapes))}.")

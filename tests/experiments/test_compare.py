@@ -1,0 +1,165 @@
+"""Whole runs of ``gpflow-gi compare``, and the measures that it takes."""
+
+import contextlib
+import io
+import json
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+from matplotlib.image import imread
+
+from gpflow_gi import metrics
+from gpflow_gi.architectures import build_deep_gp
+from gpflow_gi.cli import main
+from gpflow_gi.datasets import Standardiser
+from gpflow_gi.experiments import compare
+from gpflow_gi.experiments.settings import FILES
+
+RNG = np.random.default_rng(0)
+N, D = 23, 2
+X = RNG.normal(size=(N, D))
+Y = np.sin(X[:, :1]) + 0.1 * RNG.normal(size=(N, 1))
+
+
+def run(*arguments):
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        code = main(["compare", *arguments])
+    assert code == 0, errors.getvalue()
+    return output.getvalue()
+
+
+# The models and their measures
+
+
+def test_the_sparse_gp_is_a_deep_gp_of_one_local_layer():
+    svgp = compare.build_sparse_gp(X, Y, 7, seed=1)
+    assert isinstance(svgp, gpflow.models.SVGP)
+    deep = build_deep_gp(X, Y, num_layers=1, inference="local", num_inducing=7, seed=1)
+    np.testing.assert_allclose(svgp.elbo((X, Y)), deep.elbo((X, Y), seed=0), rtol=1e-6)
+
+
+def test_elbo_of_a_model_without_samples_is_exact(monkeypatch):
+    svgp = compare.build_sparse_gp(X, Y, 7)
+    monkeypatch.setattr(compare, "_ROWS_AT_ONCE", 5)  # 4 chunks of 5 rows and one of 3
+    elbo, standard_error = compare.estimate_elbo(svgp, (X, Y), None)
+    assert elbo == pytest.approx(float(svgp.elbo((X, Y))))
+    assert standard_error == 0
+
+
+@pytest.mark.compiled
+def test_elbo_is_a_mean_over_samples_with_its_standard_error(monkeypatch):
+    model = build_deep_gp(X, Y, inference="global", num_inducing=5)
+    compiled = tf.function(lambda seed: model.elbo((X, Y), num_samples=50, seed=seed))
+    reference = np.array([compiled(tf.constant([7, s])) for s in range(40)])
+    reference_error = reference.std(ddof=1) / np.sqrt(10)
+    monkeypatch.setattr(compare, "_ROWS_AT_ONCE", 9)
+    elbo, standard_error = compare.estimate_elbo(model, (X, Y), 500)
+    # 2000 samples and 500; `reference_error` is that of 500, and known to about a ninth.
+    assert abs(elbo - reference.mean()) < 4 * reference_error * np.sqrt(1 + 1 / 4)
+    assert standard_error == pytest.approx(reference_error, rel=0.6)
+
+
+@pytest.mark.parametrize("scale", [50.0, 1e250])
+def test_measures_on_the_original_scale_are_those_of_the_model(scale):
+    Y_original = scale * (20 + Y)
+    targets = Standardiser.fit(Y_original)
+    y = targets.transform(Y_original)
+    for model in (
+        compare.build_sparse_gp(X, y, 7),
+        build_deep_gp(X, y, inference="global", num_inducing=7),
+    ):
+        num_samples = None if isinstance(model, gpflow.models.SVGP) else 30
+        sampled = {} if num_samples is None else {"num_samples": num_samples, "seed": 4}
+        components = compare.predictive_components(model, X, num_samples, seed=4)
+        assert components[0].shape == components[1].shape == (num_samples or 1, N, 1)
+        measures = compare._measures(Y_original, *components, targets)
+
+        log_density = np.ravel(model.predict_log_density((X, y), **sampled))
+        np.testing.assert_allclose(
+            measures["log_density"], log_density - np.log(targets.scale[0]), rtol=1e-6
+        )
+        predicted = targets.inverse(model.predict_y(X, **sampled)[0].numpy())[:, 0]
+        error = (predicted - Y_original[:, 0]) / scale
+        np.testing.assert_allclose(measures["mean"], predicted)
+        assert measures["rmse"] == pytest.approx(scale * np.sqrt(np.mean(error**2)))
+        unit = targets.scale / scale
+        crps = metrics.mixture_crps(
+            20 + Y, targets.inverse(components[0]) / scale, components[1] * unit**2
+        )
+        np.testing.assert_allclose(measures["crps"], scale * crps[:, 0])
+        assert (measures["lower"] < predicted).all() and (predicted < measures["upper"]).all()
+        inside = (measures["lower"] < Y_original[:, 0]) & (Y_original[:, 0] < measures["upper"])
+        assert measures["coverage"] == inside.mean()
+
+
+# Whole runs
+
+
+@pytest.fixture(scope="module")
+def diabetes_run(tmp_path_factory):
+    out = tmp_path_factory.mktemp("results") / "diabetes"
+    arguments = "--steps 150 --num-inducing 20 --num-samples 1 --test-samples 20".split()
+    return out, run(*arguments, "--out", str(out))
+
+
+@pytest.mark.compiled
+def test_run_ends_with_one_table(diabetes_run):
+    out, said = diabetes_run
+    assert "442 rows, 10 inputs" in said
+    assert "398 rows to train on, 44 to test on" in " ".join(said.split())
+    assert all(len(line) <= 80 for line in said.splitlines() if str(out) not in line)
+    lines = said.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("---"))
+    names = [line[:16].strip() for line in lines[start + 1 : start + 4]]
+    assert names == ["Sparse GP", "Deep GP, local", "Deep GP, global"]
+    assert "44 held-out rows" in " ".join(said.split())
+    assert str(out) in lines[-1]
+
+
+@pytest.mark.compiled
+def test_run_writes_numbers_and_figures(diabetes_run):
+    out, _ = diabetes_run
+    assert {path.name for path in out.iterdir()} == set(FILES)
+    assert [path.name for path in out.parent.iterdir()] == ["diabetes"]
+    for name in FILES[1:]:
+        picture = imread(out / name)
+        assert picture.shape[1] >= 800 and picture.std() > 0
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    numbers = json.loads((out / "results.json").read_text(), parse_constant=refuse)
+    assert numbers["data"]["train_rows"] == 398 and numbers["data"]["target"] == "progression"
+    assert numbers["settings"]["steps"] == 150
+    assert {"gpflow_gi", "gpflow", "tensorflow", "python"} <= set(numbers["versions"])
+    for model in numbers["models"]:
+        assert model["training"]["step"] == 150
+        # The standard deviation of the target is 77: any fit that works is far below.
+        assert 45 < model["rmse"] < 70
+        assert 0 < model["crps"]["mean"] < model["rmse"]
+        assert 0.7 < model["interval_coverage"] <= 1
+        assert model["elbo_per_row"] == pytest.approx(
+            model["elbo_per_row_original_scale"]
+            + np.log(numbers["data"]["target_standard_deviation"])
+        )
+
+
+@pytest.mark.compiled
+def test_run_on_a_small_table_of_ones_own(tmp_path):
+    """Few rows, a constant column, an input that is dropped, minibatches, one layer."""
+    rows = [f"row {i},{x[0]},7,{y[0]},{x[1]}" for i, (x, y) in enumerate(zip(X, Y, strict=True))]
+    path = tmp_path / "my table.csv"
+    path.write_text("id,first,constant,y,second\n" + "\n".join(rows))
+    out = tmp_path / "a" / "b"
+    arguments = "--target y --drop id --layers 1 --steps 5 --batch-size 8 --test-samples 2".split()
+    said = run("--data", str(path), *arguments, "--out", str(out))
+    assert "100 inducing points are more than there are rows to train on: 21 used" in " ".join(
+        said.split()
+    )
+    numbers = json.loads((out / "results.json").read_text())
+    assert numbers["data"]["inputs"] == ["first", "constant", "second"]
+    assert numbers["settings"]["num_inducing"] == 21
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "my table.csv"}

@@ -1,0 +1,92 @@
+import json
+
+import numpy as np
+import pytest
+
+from gpflow_gi.datasets import Standardiser, Table
+from gpflow_gi.experiments import report
+from gpflow_gi.experiments.compare import Comparison, Result
+from gpflow_gi.experiments.settings import FILES, Settings
+from gpflow_gi.training import FitRecord, Report
+
+
+def comparison(num_test=40, scale=1.0):
+    generator = np.random.default_rng(0)
+    train = Table("data", np.zeros((100, 1)), scale * np.ones((100, 1)), ("x",), "y")
+    y = scale * generator.normal(size=(num_test, 1))
+    test = Table("data", np.zeros((num_test, 1)), y, ("x",), "y")
+    record = FitRecord(
+        reports=[Report(10 * i, 0.1 * i, -100.0 / i, 1.0, 1.0, 0.01) for i in range(1, 20)],
+        compile_seconds=2.0,
+    )
+    results = [
+        Result(
+            name=name,
+            record=record,
+            elbo=-1.23456,
+            elbo_standard_error=0.001,
+            log_density=generator.normal(size=num_test),
+            crps=scale * np.ones(num_test),
+            rmse=scale * 2.0,
+            coverage=0.95,
+            mean=y[:, 0] + scale * i,
+            lower=y[:, 0] - scale,
+            upper=y[:, 0] + scale,
+        )
+        for i, name in enumerate(["Sparse GP", "Deep GP, local", "Deep GP, global"])
+    ]
+    standardiser = Standardiser(np.zeros(1), np.full(1, scale))
+    return Comparison(Settings(), train, test, standardiser, results)
+
+
+@pytest.mark.parametrize("scale", [1e-7, 1.0, 1e9])
+@pytest.mark.parametrize("num_test", [1, 40])
+def test_table_fits_a_terminal(num_test, scale):
+    text = report.table(comparison(num_test, scale))
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert "-1.235" in text
+    assert f"{2 * scale:.4g}" in text
+    assert f"{num_test} held-out row" in " ".join(text.split())
+    assert "nan" not in text
+
+
+def test_the_noise_of_few_rows_is_that_of_paired_differences():
+    compared = comparison()
+    first, second, third = (result.log_density for result in compared.results)
+    expected = max(np.std(other - first, ddof=1) for other in (second, third)) / np.sqrt(40)
+    text = " ".join(report.table(compared).split())
+    assert f"standard error of up to {expected:.2g}." in text
+
+
+def test_everything_is_written(tmp_path):
+    report.write(comparison(), tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == set(FILES)
+    numbers = json.loads((tmp_path / "results.json").read_text())
+    assert [model["name"] for model in numbers["models"]] == [
+        "Sparse GP", "Deep GP, local", "Deep GP, global",
+    ]  # fmt: skip
+    assert len(numbers["models"][0]["training"]["reports"]) == 19
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_numbers_that_json_cannot_hold_become_null(tmp_path):
+    compared = comparison()
+    compared.results[1].log_density[:] = -np.inf
+    numbers = json.loads(json.dumps(report.as_json(compared), allow_nan=False))
+    assert numbers["models"][1]["log_density"] == {"mean": None, "standard_error": None}
+
+
+def test_panels_show_the_same_range():
+    figure = report.predictions_figure(comparison())
+    limits = {ax.get_xlim() for ax in figure.axes} | {ax.get_ylim() for ax in figure.axes}
+    assert len(limits) == 1
+    # The third model's means are 2 above the targets, which only its own panel needs.
+    largest = comparison().test.Y.max() + 2
+    assert limits.pop()[1] > largest
+
+
+def test_figures_show_a_sample_of_many_rows():
+    figure = report.predictions_figure(comparison(num_test=1000))
+    inside, outside = (line for line in figure.axes[0].lines if line.get_linestyle() == "None")
+    assert len(inside.get_xdata()) + len(outside.get_xdata()) == 300
+    assert "300 of 1000 held-out rows" in figure.get_suptitle()

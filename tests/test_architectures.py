@@ -1,0 +1,155 @@
+"""Whole models from data and a few words."""
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+from gpflow.kernels import Matern52, SquaredExponential
+
+import gpflow_gi as gi
+
+from .builders import bounds, mean_and_standard_error
+
+
+def table(rng, N=60, D=3, P=1):
+    X = rng.normal(size=(N, D))
+    Y = np.sin(X[:, :3].sum(1, keepdims=True)) + 0.1 * rng.normal(size=(N, P))
+    return X, (Y - Y.mean(0)) / Y.std(0)
+
+
+@pytest.mark.parametrize("inference", ["global", "local"])
+def test_one_layer_starts_at_the_best_sparse_gp(inference, rng):
+    """Titsias' collapsed bound is what the start reaches without a step of training."""
+    X, Y = table(rng)
+    model = gi.architectures.build_deep_gp(X, Y, num_layers=1, inference=inference, num_inducing=20)
+    if inference == "global":
+        Z = model.inducing_inputs.numpy()
+    else:
+        Z = model.layers[0].posterior.inducing_inputs.numpy()
+    noise = float(model.likelihood.variance.numpy())
+    sgpr = gpflow.models.SGPR((X, Y), model.layers[0].kernel, Z, noise_variance=noise)
+    best = sgpr.elbo()
+    # 0.01 observations at each point too many, to keep the precision positive definite.
+    np.testing.assert_allclose(model.elbo((X, Y)), best, rtol=1e-3)
+    assert model.elbo((X, Y)) < best
+
+
+def test_global_and_local_models_start_as_the_same_function(rng):
+    X, Y = table(rng)
+    models = [
+        gi.architectures.build_deep_gp(X, Y, inference=inference, num_inducing=20)
+        for inference in ("global", "local")
+    ]
+    bounds_of = [
+        mean_and_standard_error(bounds(model, (X, Y), 20, repeats=100)) for model in models
+    ]
+    (one, one_error), (other, other_error) = bounds_of
+    # The layers have the same q(z) each; the last one's inputs are U1 and not Z1, which the small
+    # hidden noise keeps close.
+    assert np.abs(one - other) < 0.15 * len(X)
+    assert max(one_error, other_error) < 0.02 * len(X)
+
+
+@pytest.mark.parametrize("inference", ["global", "local", ["local", "global"]])
+@pytest.mark.parametrize("D", [1, 8, 90])
+def test_training_gains_from_the_first_steps_on(inference, D, rng):
+    X, Y = table(rng, N=80, D=D)
+    model = gi.architectures.build_deep_gp(X, Y, inference=inference, num_inducing=25)
+    width = min(D, 30)
+    assert model.layers[0].output_dim == width
+
+    def bound():
+        return model.elbo((X, Y), num_samples=50, seed=0).numpy() / len(X)
+
+    before = bound()
+    record = gi.fit(model, (X, Y), steps=30, progress=False)
+    after = bound()
+    assert after > before + 0.02
+    assert record.reports[-1].step == 30
+
+
+def test_hidden_layers_start_near_their_means(rng):
+    X, Y = table(rng, D=4)
+    for hidden_dim in (2, 4, 6):
+        model = gi.architectures.build_deep_gp(
+            X, Y, num_layers=3, hidden_dim=hidden_dim, num_inducing=15
+        )
+        for layer in model.layers[:-1]:
+            mean_function = layer.mean_function
+            assert not any(variable.trainable for variable in mean_function.variables)
+            np.testing.assert_array_equal(layer.posterior.pseudo_outputs, 0.0)
+        W = np.asarray(model.layers[0].mean_function(np.eye(4)))
+        assert W.shape == (4, hidden_dim)
+        if hidden_dim == 2:  # the leading principal components, which are orthonormal
+            np.testing.assert_allclose(W.T @ W, np.eye(2), atol=1e-12)
+            projected = (X - X.mean(0)) @ W
+            largest = np.linalg.eigvalsh(np.cov(X.T, bias=True))[::-1][:2]
+            np.testing.assert_allclose(np.var(projected, axis=0), largest)
+        else:
+            np.testing.assert_array_equal(W, np.eye(4, hidden_dim))
+
+
+def test_inducing_points_are_never_more_than_different_rows(rng):
+    X, Y = table(rng, N=12)
+    X[6:] = X[:6]
+    with pytest.warns(UserWarning, match="only 6 different rows"):
+        model = gi.architectures.build_deep_gp(X, Y, num_inducing=50)
+    assert model.inducing_inputs.shape == (6, 3)
+    assert np.isfinite(model.elbo((X, Y), seed=0))
+
+
+def test_the_same_seed_gives_the_same_model_and_no_global_state_is_touched(rng):
+    X, Y = table(rng, N=200)
+    np.random.seed(3)
+    tf.random.set_seed(3)
+    expected = np.random.uniform(), tf.random.uniform([]).numpy()
+    np.random.seed(3)
+    tf.random.set_seed(3)
+    models = [gi.architectures.build_deep_gp(X, Y, num_inducing=10, seed=s) for s in (1, 1, 2)]
+    assert (np.random.uniform(), tf.random.uniform([]).numpy()) == expected
+    one, other, different = (model.inducing_inputs.numpy() for model in models)
+    np.testing.assert_array_equal(one, other)
+    assert not np.allclose(one, different)
+
+
+def test_kernels_are_copied_made_or_taken(rng):
+    X, Y = table(rng)
+
+    def build(kernel, **settings):
+        return gi.architectures.build_deep_gp(
+            X, Y, num_inducing=10, kernel=kernel, **settings
+        ).layers
+
+    shared = Matern52()
+    copies = [layer.kernel for layer in build(shared)]
+    assert shared not in copies and copies[0] is not copies[1]
+    made = build(lambda D: SquaredExponential(lengthscales=np.ones(D)), hidden_dim=2)
+    assert [layer.kernel.lengthscales.shape[0] for layer in made] == [3, 2]
+    own = [Matern52(), SquaredExponential()]
+    assert [layer.kernel for layer in build(own)] == own
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"inference": "dsvi"}, "inference must be"),
+        ({"inference": ["global"]}, "inference names 1 layers"),
+        ({"num_layers": 0}, "num_layers"),
+        ({"num_inducing": 0}, "num_inducing"),
+        ({"hidden_dim": 0}, "hidden_dim"),
+        ({"kernel": [Matern52()]}, "kernel holds 1"),
+        ({"kernel": [Matern52(), "rbf"]}, "kernel of layer 2"),
+        (
+            {"kernel": SquaredExponential(lengthscales=[1.0, 1.0, 1.0]), "hidden_dim": 2},
+            "kernel of layer 2 has 3 lengthscales",
+        ),
+        ({"X": np.ones(5)}, "X must have shape"),
+        ({"X": np.array([[1.0, np.nan, 1.0]] * 60)}, r"X\[0, 1\] is not"),
+        ({"Y": np.ones((5, 1))}, "Y must have shape"),
+    ],
+)
+def test_what_is_wrong_is_named(settings, message, rng):
+    X, Y = table(rng)
+    arguments = {"X": X, "Y": Y, **settings}
+    with pytest.raises(ValueError, match=message):
+        gi.architectures.build_deep_gp(arguments.pop("X"), arguments.pop("Y"), **arguments)

@@ -1,0 +1,222 @@
+"""The command line up to the point where TensorFlow is imported, and what it does with failures.
+
+Whole runs are in tests/experiments/test_compare.py.
+"""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from gpflow_gi import __version__
+from gpflow_gi.cli import main
+
+HEAVY = ("tensorflow", "gpflow", "sklearn", "pandas", "matplotlib", "scipy")
+
+
+@pytest.fixture
+def csv(tmp_path):
+    def write(text):
+        path = tmp_path / "table.csv"
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def random_csv(num_rows=30):
+    rows = np.random.default_rng(0).normal(size=(num_rows, 3))
+    return "a,b,y\n" + "\n".join(",".join(f"{value:.4f}" for value in row) for row in rows) + "\n"
+
+
+def error_of(capsys, *arguments):
+    """The one line that a misuse says, on standard error alone."""
+    try:
+        code = main(arguments)
+    except SystemExit as exit:
+        code = exit.code
+    output = capsys.readouterr()
+    assert code == 2
+    assert output.out == ""
+    assert output.err.endswith("\n") and output.err.count("\n") == 1
+    return output.err
+
+
+@pytest.mark.parametrize(
+    "arguments, code, said",
+    [
+        (["--help"], 0, "compare"),
+        (["--version"], 0, __version__),
+        (["compare", "--help"], 0, "--num-inducing"),
+        ([], 2, "compare"),
+        (["compare", "--data", "nothing.csv"], 2, "--target"),
+        (["compare", "--steps", "0"], 2, "--steps"),
+    ],
+)
+def test_quick_answers_import_nothing_heavy(arguments, code, said):
+    script = (
+        "import sys\n"
+        "from gpflow_gi.cli import main\n"
+        "try:\n    code = main(sys.argv[1:])\n"
+        "except SystemExit as exit:\n    code = exit.code\n"
+        f"print('imported:', [name for name in {HEAVY} if name in sys.modules])\n"
+        "sys.exit(code)"
+    )
+    run = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True)
+    assert run.returncode == code
+    assert said in run.stdout + run.stderr
+    assert "imported: []" in run.stdout
+    assert all(len(line) <= 80 for line in run.stdout.splitlines())
+
+
+def test_wrong_data_is_said_before_tensorflow_is_imported(csv):
+    script = (
+        "import sys\n"
+        "from gpflow_gi.cli import main\n"
+        "code = main(sys.argv[1:])\n"
+        "sys.exit('tensorflow was imported' if 'tensorflow' in sys.modules else code)"
+    )
+    path = csv("a,y\n1,2\n3,x\n4,5\n")
+    run = subprocess.run(
+        [sys.executable, "-c", script, "compare", "--data", path, "--target", "y"],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 2, run.stderr
+    assert run.stdout == ""
+    assert run.stderr == (
+        f"gpflow-gi: error: {path}, line 3, column 'y': 'x' is not a number; write it as a "
+        "number or remove the line.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("a,b,y\n1,2,3\n4,,5\n6,7,8\n", "line 3, column 'b': the value is missing"),
+        ("a,b,y\n1,2,3\n4,inf,5\n6,7,8\n", "line 3, column 'b': the value 'inf' is infinite"),
+        ("a,b,z\n1,2,3\n", "there is no column 'y'"),
+        ("a,b,y\n1,2,3\n", "has 1 row of data"),
+        ("a,b,y\n1,2,3\n4,5,3\n6,7,3\n", "the target is 3 in all 3 rows"),
+        # The one row that differs is held out.
+        ("a,y\n1,2\n2,2\n3,9\n", "the target is 2 in all 2 rows that are left to train on"),
+    ],
+)
+def test_wrong_data(capsys, csv, monkeypatch, text, said):
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: ReversedOrder())
+    path = csv(text)
+    error = error_of(capsys, "compare", "--data", path, "--target", "y")
+    assert said in error and path in error
+
+
+class ReversedOrder:
+    def permutation(self, n):
+        return np.arange(n)[::-1]
+
+
+def test_missing_file(capsys, tmp_path):
+    path = str(tmp_path / "nothing.csv")
+    error = error_of(capsys, "compare", "--data", path, "--target", "y")
+    assert error == f"gpflow-gi: error: {path}: there is no such file.\n"
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--steps", "0"], "--steps: must be a whole number of at least 1, but is '0'"),
+        (["--steps", "-5"], "--steps"),
+        (["--steps", "many"], "--steps"),
+        (["--layers", "0"], "--layers"),
+        (["--batch-size", "0"], "--batch-size"),
+        (["--num-inducing", "1.5"], "--num-inducing"),
+        (["--num-samples", "0"], "--num-samples"),
+        (["--test-samples", "0"], "--test-samples"),
+        (["--learning-rate", "0"], "--learning-rate: must be a positive number"),
+        (["--learning-rate", "nan"], "--learning-rate"),
+        (["--learning-rate", "inf"], "--learning-rate"),
+        (["--test-fraction", "1"], "--test-fraction: must be a number between 0 and 1"),
+        (["--seed", "-1"], "--seed"),
+        (["--seed", "3000000000"], "--seed"),
+        (["--nonsense"], "--nonsense"),
+        (["--target", "y"], "--target and --drop need --data"),
+        (["--drop", "y"], "--target and --drop need --data"),
+        (["--data", "table.csv"], "--data needs --target"),
+    ],
+)
+def test_wrong_arguments(capsys, arguments, said):
+    assert said in error_of(capsys, "compare", *arguments)
+
+
+def test_unknown_command(capsys):
+    assert "'contrast'" in error_of(capsys, "contrast")
+
+
+def test_a_folder_that_is_not_ours(capsys, csv, tmp_path):
+    error = error_of(
+        capsys, "compare", "--data", csv(random_csv()), "--target", "y", "--out", str(tmp_path)
+    )
+    assert "exists and is not a folder of results (it holds 'table.csv')" in error
+
+
+# What comes after the import: the models are replaced by failures.
+
+
+@pytest.fixture
+def compare_that(monkeypatch):
+    from gpflow_gi.experiments import compare
+
+    def replace_by(function):
+        monkeypatch.setattr(compare, "compare", function)
+
+    return replace_by
+
+
+def test_interrupt(capsys, compare_that, csv, tmp_path):
+    def interrupt(*arguments, **keywords):
+        raise KeyboardInterrupt
+
+    compare_that(interrupt)
+    code = main(["compare", "--data", csv(random_csv()), "--target", "y"])
+    assert code == 130
+    assert capsys.readouterr().err.strip() == "gpflow-gi: error: interrupted; nothing was written."
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_training_that_fails(capsys, compare_that, csv, tmp_path):
+    from gpflow_gi.training import FitRecord, NonFiniteError
+
+    def fail(*arguments, **keywords):
+        raise NonFiniteError("The bound is nan\nin step 7.", step=7, record=FitRecord())
+
+    compare_that(fail)
+    out = str(tmp_path / "out")
+    assert main(["compare", "--data", csv(random_csv()), "--target", "y", "--out", out]) == 1
+    error = capsys.readouterr().err
+    assert error == "gpflow-gi: error: The bound is nan in step 7. Nothing was written.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_settings_fit_the_data(capsys, compare_that, csv, tmp_path):
+    asked = []
+
+    def remember(train, test, settings, **keywords):
+        asked.append((len(train.Y), len(test.Y), settings))
+        raise KeyboardInterrupt
+
+    compare_that(remember)
+    data = ["compare", "--data", csv(random_csv(30)), "--target", "y"]
+    main([*data, "--layers", "3", "--num-inducing", "50", "--test-fraction", "0.2"])
+    num_train, num_test, settings = asked[0]
+    assert (num_train, num_test) == (24, 6)
+    assert (settings.num_layers, settings.num_inducing, settings.batch_size) == (3, 24, 24)
+    said = capsys.readouterr().out
+    assert "50 inducing points are more than there are rows to train on: 24 used" in " ".join(
+        said.split()
+    )
+    assert all(len(line) <= 80 for line in said.splitlines())
+
+    main([*data, "--num-inducing", "10", "--batch-size", "8", "--seed", "5"])
+    settings = asked[1][2]
+    assert (settings.num_inducing, settings.batch_size, settings.seed) == (10, 8, 5)
+    assert "used instead" not in capsys.readouterr().out

@@ -1,0 +1,147 @@
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from gpflow_gi import metrics
+
+RNG = np.random.default_rng(0)
+S, N, P = 4, 5, 2
+Y = RNG.normal(size=(N, P))
+MEAN = RNG.normal(size=(S, N, P))
+VARIANCE = RNG.uniform(0.1, 2.0, size=(S, N, P))
+
+
+def mixture_cdf(t, mean, variance):
+    return stats.norm.cdf(t, mean, np.sqrt(variance)).mean()
+
+
+def crps_by_its_definition(y, mean, variance):
+    """The integral of (F(t) - 1[y <= t])^2 over t."""
+    below, _ = integrate.quad(lambda t: mixture_cdf(t, mean, variance) ** 2, -20, y)
+    above, _ = integrate.quad(lambda t: (1 - mixture_cdf(t, mean, variance)) ** 2, y, 20)
+    return below + above
+
+
+def test_crps_is_the_integral_that_defines_it():
+    crps = metrics.mixture_crps(Y, MEAN, VARIANCE)
+    assert crps.shape == (N, P)
+    for n, p in np.ndindex(N, P):
+        expected = crps_by_its_definition(Y[n, p], MEAN[:, n, p], VARIANCE[:, n, p])
+        assert crps[n, p] == pytest.approx(expected, abs=1e-7)
+
+
+def test_crps_of_one_gaussian():
+    """Gneiting & Raftery 2007, eq. 21."""
+    mean, deviation = MEAN[0], np.sqrt(VARIANCE[0])
+    z = (Y - mean) / deviation
+    expected = deviation * (
+        z * (2 * stats.norm.cdf(z) - 1) + 2 * stats.norm.pdf(z) - 1 / np.sqrt(np.pi)
+    )
+    np.testing.assert_allclose(metrics.mixture_crps(Y, MEAN[:1], VARIANCE[:1]), expected)
+
+
+def test_crps_of_equal_components_is_that_of_one():
+    same = np.repeat(MEAN[:1], 7, axis=0), np.repeat(VARIANCE[:1], 7, axis=0)
+    expected = metrics.mixture_crps(Y, MEAN[:1], VARIANCE[:1])
+    np.testing.assert_allclose(metrics.mixture_crps(Y, *same), expected)
+
+
+@pytest.mark.parametrize("variance", [0.0, 1e-20])
+def test_crps_of_a_point_is_the_absolute_error(variance):
+    crps = metrics.mixture_crps(Y, MEAN[:1], np.full_like(MEAN[:1], variance))
+    np.testing.assert_allclose(crps, np.abs(Y - MEAN[0]), atol=1e-9)
+    assert metrics.mixture_crps(np.zeros(1), np.zeros((3, 1)), np.zeros((3, 1)))[0] == 0
+
+
+def test_crps_of_points_is_that_of_their_empirical_distribution():
+    absolute = np.abs(MEAN - Y).mean(0)
+    spread = np.abs(MEAN[:, None] - MEAN[None]).mean((0, 1))
+    crps = metrics.mixture_crps(Y, MEAN, np.zeros_like(MEAN))
+    np.testing.assert_allclose(crps, absolute - 0.5 * spread)
+
+
+def test_crps_is_a_proper_score():
+    """In expectation over y, no other forecast beats the distribution that y comes from."""
+    y = np.random.default_rng(1).normal(0.5, 2.0, size=20_000)
+
+    def score(mean, deviation):
+        shape = (1, len(y))
+        return metrics.mixture_crps(y, np.full(shape, mean), np.full(shape, deviation**2))
+
+    best = score(0.5, 2.0)
+    for mean, deviation in [(0.0, 2.0), (1.0, 2.0), (0.5, 1.5), (0.5, 2.7)]:
+        worse = score(mean, deviation) - best
+        assert worse.mean() > 3 * worse.std() / np.sqrt(len(y))
+
+
+def test_log_density_is_that_of_the_mixture():
+    density = stats.norm.pdf(Y, MEAN, np.sqrt(VARIANCE)).mean(axis=0)
+    np.testing.assert_allclose(metrics.mixture_log_density(Y, MEAN, VARIANCE), np.log(density))
+    far = metrics.mixture_log_density(np.full(1, 1e3), np.zeros((2, 1)), np.ones((2, 1)))
+    assert far[0] == pytest.approx(-0.5 * 1e6 - 0.5 * np.log(2 * np.pi))
+
+
+def test_moments_are_those_of_the_mixture():
+    mean, variance = metrics.mixture_moments(MEAN, VARIANCE)
+    second_moment = (VARIANCE + MEAN**2).mean(axis=0)
+    np.testing.assert_allclose(mean, MEAN.mean(axis=0))
+    np.testing.assert_allclose(variance, second_moment - mean**2)
+
+
+@pytest.mark.parametrize("probability", [0.025, 0.5, 0.9])
+def test_quantile_inverts_the_distribution_function(probability):
+    quantile = metrics.mixture_quantile(probability, MEAN, VARIANCE)
+    assert quantile.shape == (N, P)
+    reached = stats.norm.cdf(quantile, MEAN, np.sqrt(VARIANCE)).mean(axis=0)
+    np.testing.assert_allclose(reached, probability, atol=1e-12)
+
+
+def test_quantile_of_one_gaussian_and_of_points():
+    expected = stats.norm.ppf(0.9, MEAN[0], np.sqrt(VARIANCE[0]))
+    np.testing.assert_allclose(metrics.mixture_quantile(0.9, MEAN[:1], VARIANCE[:1]), expected)
+    points = np.array([[1.0], [2.0], [3.0]])
+    median = metrics.mixture_quantile(0.5, points, np.zeros_like(points))
+    np.testing.assert_allclose(median, 2.0)
+
+
+def test_chunks_change_nothing(monkeypatch):
+    crps = metrics.mixture_crps(Y, MEAN, VARIANCE)
+    quantile = metrics.mixture_quantile(0.3, MEAN, VARIANCE)
+    monkeypatch.setattr(metrics, "_CHUNK", 18)  # three elements of CRPS, four of the quantile
+    np.testing.assert_allclose(metrics.mixture_crps(Y, MEAN, VARIANCE), crps)
+    np.testing.assert_allclose(metrics.mixture_quantile(0.3, MEAN, VARIANCE), quantile)
+
+
+def test_crps_memory_does_not_grow_with_the_rows():
+    """One array over all pairs of components would take 196 MB; the chunks take 4 MB each."""
+    import tracemalloc
+
+    mean = np.random.default_rng(2).normal(size=(50, 20_000))
+    tracemalloc.start()
+    metrics.mixture_crps(np.zeros(20_000), mean, np.ones_like(mean))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100e6
+
+
+def test_no_rows():
+    assert metrics.mixture_crps(np.zeros(0), np.zeros((3, 0)), np.ones((3, 0))).shape == (0,)
+
+
+def test_rmse_and_coverage():
+    y, mean = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 2.0, 3.0, 0.0])
+    assert metrics.rmse(y, mean) == 2.0
+    assert metrics.coverage(y, mean - 1, mean + 1) == 0.75
+
+
+def test_errors():
+    with pytest.raises(ValueError, match=r"y must have the shape .*\(5, 2\), but has \(5,\)"):
+        metrics.mixture_crps(Y[:, 0], MEAN, VARIANCE)
+    with pytest.raises(ValueError, match="Shapes must be equal"):
+        metrics.mixture_log_density(Y, MEAN, VARIANCE[:2])
+    with pytest.raises(ValueError, match=r"\(5, 1\) and \(5,\)"):
+        metrics.rmse(Y[:, :1], MEAN[0, :, 0])
+    with pytest.raises(ValueError, match="S >= 1"):
+        metrics.mixture_moments(np.zeros((0, 3)), np.zeros((0, 3)))
+    with pytest.raises(ValueError, match="probability"):
+        metrics.mixture_quantile(1.0, MEAN, VARIANCE)
