@@ -17,7 +17,6 @@ from .kernels import KernelBasis
 from .layers import GPLayer
 from .models import DeepGP
 from .posteriors import GlobalInducing, LocalInducing, Posterior, Prior
-from .regression import RegressionPosterior
 from .validation import finite_array, positive_integer
 
 Inference: TypeAlias = Literal["global", "local", "prior"]
@@ -257,9 +256,9 @@ def _posterior(
     if method == "global":
         start = Lambda if precision == "full" else np.diag(Lambda)
         return GlobalInducing(M, P, pseudo_outputs=V, pseudo_precision=start, precision=precision)
-    T = np.linalg.cholesky(Lambda)
-    L = KernelBasis(kernel, tf.constant(Z)).L
-    q = RegressionPosterior(tf.matmul(L, T, transpose_a=True), tf.constant(T.T @ V))
-    covariance = tf.linalg.cholesky_solve(q.C, tf.eye(M, dtype=q.C.dtype))
-    q_sqrt = tf.linalg.cholesky(covariance).numpy()
-    return LocalInducing(Z, P, q_mu=q.mean.numpy(), q_sqrt=np.tile(q_sqrt, (P, 1, 1)))
+    # q(z) = N(B^-1 L^T Lambda V, B^-1) with B = I + L^T Lambda L
+    L = KernelBasis(kernel, tf.constant(Z)).L.numpy()
+    B = np.eye(M) + L.T @ Lambda @ L
+    q_sqrt = np.linalg.cholesky(np.linalg.inv(B))
+    q_mu = np.linalg.solve(B, L.T @ Lambda @ V)
+    return LocalInducing(Z, P, q_mu=q_mu, q_sqrt=np.tile(q_sqrt, (P, 1, 1)))

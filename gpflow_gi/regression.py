@@ -1,178 +1,237 @@
-"""Whitened Bayesian linear regression, and the Gaussians q(z) that layers are made of.
+"""Whitened Bayesian linear regression on pseudo-data: the posterior of global inducing points.
 
-Every layer is a linear model in a whitened basis, f(x) = m(x) + a(x)^T z + r(x) with the prior
-z ~ N(0, I), and every approximate posterior is a Gaussian q(z), independent over outputs. This file
-is that algebra. K basis functions, P outputs, M pseudo-observations, N inputs; a sample axis S
-stands in front where what lies below was sampled.
+With the prior z ~ N(0, I) and pseudo-outputs V = A^T z + e, where A = a(U), [K, M], and the noise e
+has the precision Lambda (the paper's eq. 11 and 22, whitened),
+
+    q(z) = N(B^-1 A Lambda V, B^-1),    B = I + A Lambda A^T.
+
+Here it is computed in the space of the M pseudo-outputs, as Gaussian process regression is
+(Rasmussen & Williams 2006, eq. 2.25 and 2.26): with K = A^T A, the kernel matrix of the
+pseudo-inputs, and k = A^T a(x),
+
+    S = K + Lambda^-1,    C = chol S,    E f = k^T S^-1 V,    explained variance = k^T S^-1 k.
+
+A enters only where z is drawn: neither the bound nor the predictions of an integrated layer need
+the Cholesky factor of a kernel matrix, and Lambda costs nothing per sample or row.
+
+What is computed from S has gradients derived by hand. Each takes a triangular solve or two and some
+products more, where differentiating through the Cholesky factor would take a multiple of it.
 """
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Any
 
 import tensorflow as tf
 
 from . import linalg
-from .seeds import standard_normal
-
-
-@dataclass(frozen=True)
-class WhitenedDraw:
-    """A draw of z, with what an importance weight needs to know about it."""
-
-    z: tf.Tensor
-    """[K, P] or [S, K, P]."""
-
-    log_p_minus_log_q: tf.Tensor
-    """[] or [S]: log p(z) - log q(z), summed over outputs."""
-
-
-class WhitenedGaussian(ABC):
-    """q(z): a Gaussian over the whitened coordinates of a layer, independent over outputs."""
-
-    mean: tf.Tensor
-    """[K, P] or [S, K, P]."""
-
-    @abstractmethod
-    def root(self, A: tf.Tensor) -> tf.Tensor:
-        """A root R of the covariance of the projections: Cov[A^T z] = R^T R.
-
-        :param A: basis functions at N inputs, [K, N] or [S, K, N].
-        :return: [..., K, N] where the outputs share one covariance, else [..., P, K, N].
-        """
-
-    @abstractmethod
-    def variance(self, A: tf.Tensor) -> tf.Tensor:
-        """The diagonal of Cov[A^T z], the squared norms of the columns of :meth:`root`.
-
-        :param A: [K, N] or [S, K, N].
-        :return: [..., N, 1] where the outputs share one covariance, else [..., N, P].
-        """
-
-    @abstractmethod
-    def kl(self) -> tf.Tensor:
-        """KL(q(z) || p(z)), summed over outputs: [] or [S]."""
-
-    @abstractmethod
-    def transform(self, eps: tf.Tensor) -> WhitenedDraw:
-        """The draw of z that standard normal noise `eps` ([K, P] or [S, K, P]) stands for."""
-
-    def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
-        """Draw z ~ q(z), reparameterised.
-
-        :param num_samples: S, or None for one draw without a sample axis. A q(z) that has a sample
-            axis of its own gives one draw for each of its samples.
-        :param seed: [2].
-        """
-        shape = tf.shape(self.mean)
-        if num_samples is not None and self.mean.shape.rank == 2:
-            shape = tf.concat([[num_samples], shape], axis=0)
-        return self.transform(standard_normal(shape, seed, self.mean.dtype))
-
-
-class StandardNormal(WhitenedGaussian):
-    """q = p = N(0, I)."""
-
-    def __init__(self, A: tf.Tensor, num_outputs: int) -> None:
-        """:param A: [K, M] or [S, K, M]; only its type, K and S matter."""
-        self.mean = tf.zeros(tf.concat([tf.shape(A)[:-1], [num_outputs]], axis=0), A.dtype)
-
-    def root(self, A: tf.Tensor) -> tf.Tensor:
-        return A
-
-    def variance(self, A: tf.Tensor) -> tf.Tensor:
-        return linalg.sum_of_squares(A)[..., None]
-
-    def kl(self) -> tf.Tensor:
-        return tf.zeros(tf.shape(self.mean)[:-2], self.mean.dtype)
-
-    def transform(self, eps: tf.Tensor) -> WhitenedDraw:
-        return WhitenedDraw(eps, tf.zeros(tf.shape(eps)[:-2], eps.dtype))
-
-
-class FreeGaussian(WhitenedGaussian):
-    """q(z_p) = N(q_mu_p, q_sqrt_p q_sqrt_p^T), as in GPflow's whitened SVGP."""
-
-    def __init__(self, q_mu: tf.Tensor, q_sqrt: tf.Tensor) -> None:
-        """:param q_mu: [K, P]. :param q_sqrt: [P, K, K], lower triangular."""
-        self.mean = q_mu
-        self.q_sqrt = q_sqrt
-
-    def root(self, A: tf.Tensor) -> tf.Tensor:
-        return tf.matmul(self.q_sqrt, A[..., None, :, :], transpose_a=True)
-
-    def variance(self, A: tf.Tensor) -> tf.Tensor:
-        if A.shape.rank == 3:
-            return tf.linalg.matrix_transpose(linalg.sum_of_squares(self.root(A)))
-        # All outputs' roots in one product: [P*K, K] [K, N].
-        num_outputs, K, _ = tf.unstack(tf.shape(self.q_sqrt))
-        stacked = tf.reshape(tf.linalg.matrix_transpose(self.q_sqrt), [num_outputs * K, K])
-        root = tf.reshape(tf.matmul(stacked, A), [num_outputs, K, tf.shape(A)[-1]])
-        return tf.transpose(linalg.sum_of_squares(root))
-
-    def kl(self) -> tf.Tensor:
-        # 1/2 [ tr S + |mu|^2 - K - log|S| ], S = q_sqrt q_sqrt^T
-        return 0.5 * (
-            tf.reduce_sum(tf.square(self.q_sqrt))
-            + tf.reduce_sum(tf.square(self.mean))
-            - tf.cast(tf.size(self.mean), self.mean.dtype)
-            - self._log_determinant()
-        )
-
-    def transform(self, eps: tf.Tensor) -> WhitenedDraw:
-        spread = tf.einsum("pkl,...lp->...kp", self.q_sqrt, eps)
-        z = self.mean + spread
-        # log p - log q = 1/2 [ |eps|^2 - |z|^2 + log|S| ]
-        squares = tf.reduce_sum(tf.square(eps) - tf.square(z), axis=[-2, -1])
-        return WhitenedDraw(z, 0.5 * (squares + self._log_determinant()))
-
-    def _log_determinant(self) -> tf.Tensor:
-        return tf.reduce_sum(tf.math.log(tf.square(tf.linalg.diag_part(self.q_sqrt))))
+from .kernels import KernelBasis
+from .seeds import split, standard_normal
+from .whitened import WhitenedDraw, WhitenedGaussian
 
 
 class RegressionPosterior(WhitenedGaussian):
-    """Exact Bayesian linear regression on pseudo-data (the paper's eq. 11 and 22, whitened).
+    """q(z) = p(z | V), the exact posterior given pseudo-data."""
 
-    With the prior z ~ N(0, I) and pseudo-outputs V = A^T z + noise of precision Lambda,
+    def __init__(self, basis: KernelBasis, T: tf.Tensor, V: tf.Tensor) -> None:
+        """Condition on pseudo-data at the basis' inputs.
 
-        B = I + A Lambda A^T,    C = chol B,    c = A Lambda V,    q(z) = N(B^-1 c, B^-1).
-
-    B is the identity plus a positive semi-definite matrix: it needs no jitter, and |C^-1| <= 1.
-    Every form of Lambda = T T^T meets the same code, since only A T and T^T V enter.
-    """
-
-    def __init__(self, scaled_A: tf.Tensor, scaled_V: tf.Tensor) -> None:
-        """:param scaled_A: A T, [K, M] or [S, K, M]. :param scaled_V: T^T V, [M, P]."""
-        B = tf.matmul(scaled_A, scaled_A, transpose_b=True)
-        B = tf.linalg.set_diag(B, tf.linalg.diag_part(B) + 1.0)
-        self.num_outputs = scaled_V.shape[-1]
-        self.C = tf.linalg.cholesky(B)
-        c = tf.matmul(scaled_A, scaled_V)
-        self._whitened_mean = linalg.solve_lower(self.C, c)  # C^-1 c
-        self.mean = linalg.solve_lower(self.C, self._whitened_mean, transpose=True)
-
-    def root(self, A: tf.Tensor) -> tf.Tensor:
-        return linalg.solve_lower(self.C, A)  # A^T B^-1 A = |C^-1 A|^2
-
-    def variance(self, A: tf.Tensor) -> tf.Tensor:
-        return linalg.sum_of_squares(self.root(A))[..., None]
+        :param basis: the layer's basis, at M pseudo-inputs.
+        :param T: a root of Lambda = T T^T: [M] for a diagonal one, or lower triangular [M, M].
+        :param V: pseudo-outputs, [M, P].
+        """
+        self._A = basis.at_inputs()
+        self._T = T
+        if T.shape.rank == 1:
+            self._noise_root = 1.0 / T
+            self._noise = tf.square(self._noise_root)  # Lambda^-1, [M]
+            diagonal = T
+        else:
+            identity = tf.eye(T.shape[0], dtype=T.dtype)
+            self._noise_root = tf.linalg.triangular_solve(T, identity, adjoint=True)
+            self._noise = tf.matmul(self._noise_root, self._noise_root, transpose_b=True)
+            diagonal = tf.linalg.diag_part(T)
+        self._log_determinant_of_Lambda = tf.reduce_sum(tf.math.log(tf.square(diagonal)))
+        self._S = _add(basis.gram, self._noise)
+        self._C = tf.linalg.cholesky(tf.stop_gradient(self._S))
+        self._V = tf.broadcast_to(V, tf.concat([tf.shape(self._S)[:-1], tf.shape(V)[-1:]], axis=0))
+        self._num_outputs = float(V.shape[-1])
+        self.mean = tf.matmul(self._A, self._solve(self._V))  # E z = A S^-1 V
 
     def kl(self) -> tf.Tensor:
-        # 1/2 [ tr B^-1 + |mean|^2 - K + log|B| ] per output
-        K = tf.shape(self.C)[-1]
-        inverse = linalg.solve_lower(
-            self.C, tf.eye(K, dtype=self.C.dtype, batch_shape=tf.shape(self.C)[:-2])
-        )
-        trace = tf.reduce_sum(tf.square(inverse), axis=[-2, -1])
-        shared = trace - tf.cast(K, trace.dtype) + self._log_determinant()
-        return 0.5 * (
-            self.num_outputs * shared + tf.reduce_sum(tf.square(self.mean), axis=[-2, -1])
-        )
+        remaining, log_determinant = _divergence(self._S, self._C, self._V, self._noise)
+        log_determinant += self._log_determinant_of_Lambda
+        return 0.5 * (remaining + self._num_outputs * log_determinant)
 
-    def transform(self, eps: tf.Tensor) -> WhitenedDraw:
-        z = linalg.solve_lower(self.C, self._whitened_mean + eps, transpose=True)
-        # log p - log q = 1/2 [ |eps|^2 - |z|^2 - log|B| ] per output
-        squares = tf.reduce_sum(tf.square(eps) - tf.square(z), axis=[-2, -1])
-        return WhitenedDraw(z, 0.5 * (squares - self.num_outputs * self._log_determinant()))
+    def explain(self, basis: KernelBasis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        mean, explained = _explain(self._S, self._C, self._V, basis.cross_gram(X))
+        return mean, explained[..., None]
 
-    def _log_determinant(self) -> tf.Tensor:
-        return 2.0 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(self.C)), axis=-1)
+    def explain_jointly(self, basis: KernelBasis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        k = basis.cross_gram(X)
+        V = tf.broadcast_to(self._V, tf.concat([tf.shape(k)[:-1], tf.shape(self._V)[-1:]], axis=0))
+        # k^T S^-1 k and k^T S^-1 V
+        both = tf.matmul(k, self._solve(tf.concat([k, V], axis=-1)), transpose_a=True)
+        N = tf.shape(k)[-1]
+        return both[..., N:], both[..., None, :, :N]
+
+    def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
+        # Matheron's rule: a draw from the prior, corrected by what it misses of the pseudo-data,
+        #     z = z0 + A S^-1 (V - A^T z0 - e),    z0 ~ N(0, I),    e ~ N(0, Lambda^-1).
+        prior_seed, noise_seed = split(seed, 2)
+        z0 = self._standard_normal(num_samples, prior_seed)
+        missed = self._V - linalg.transposed_product(self._A, z0)
+        noise = standard_normal(tf.shape(missed), noise_seed, z0.dtype)
+        missed -= _times(self._noise_root, noise)
+        A_transposed = tf.linalg.matrix_transpose(self._A)
+        z = z0 + linalg.transposed_product(A_transposed, self._solve(missed))
+        return WhitenedDraw(z, self.log_p_minus_log_q(z))
+
+    def log_p_minus_log_q(self, z: tf.Tensor) -> tf.Tensor:
+        """Log p(z) - log q(z), summed over outputs.
+
+        :param z: [K, P] or [S, K, P].
+        :return: [] or [S].
+        """
+        # 1/2 [ (z - E z)^T B (z - E z) - |z|^2 - log|B| ] per output, |B| = |S| |Lambda|
+        centred = z - self.mean
+        scaled = linalg.transposed_product(self._A, centred)
+        scaled = _times(self._T, scaled, transpose=True)
+        squares = tf.reduce_sum(tf.square(centred) - tf.square(z), axis=[-2, -1])
+        squares += tf.reduce_sum(tf.square(scaled), axis=[-2, -1])
+        _, log_determinant = _divergence(self._S, self._C, self._V, self._noise)
+        log_determinant += self._log_determinant_of_Lambda
+        return 0.5 * (squares - self._num_outputs * log_determinant)
+
+    def _solve(self, R: tf.Tensor) -> tf.Tensor:
+        """S^-1 R, for R of [M, N] or [S, M, N]."""
+        if R.shape.rank == 3 and self._S.shape.rank == 2:
+            return linalg.unfold(_solve(self._S, self._C, linalg.fold(R)), tf.shape(R)[0])
+        return _solve(self._S, self._C, R)
+
+
+# A matrix of noise is a vector where it is diagonal.
+
+
+def _add(K: tf.Tensor, noise: tf.Tensor) -> tf.Tensor:
+    if noise.shape.rank == 1:
+        return tf.linalg.set_diag(K, tf.linalg.diag_part(K) + noise)
+    return K + noise
+
+
+def _times(matrix: tf.Tensor, R: tf.Tensor, *, transpose: bool = False) -> tf.Tensor:
+    if matrix.shape.rank == 1:
+        return matrix[:, None] * R
+    return tf.matmul(matrix, R, transpose_a=transpose)
+
+
+# Functions of S, [..., M, M]. S is differentiated; C = chol S is not, its gradient is in theirs.
+
+Gradient = Callable[..., Any]
+
+
+def _solve(S: tf.Tensor, C: tf.Tensor, R: tf.Tensor) -> tf.Tensor:
+    """S^-1 R, for R of [..., M, N]."""
+
+    @tf.custom_gradient
+    def solve(S: tf.Tensor, R: tf.Tensor) -> tuple[tf.Tensor, Gradient]:
+        X = tf.linalg.cholesky_solve(C, R)
+
+        def gradient(dX: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            dR = tf.linalg.cholesky_solve(C, dX)
+            return _once((-tf.matmul(dR, X, transpose_b=True), dR), S, R)
+
+        return X, gradient
+
+    return solve(S, R)
+
+
+def _explain(S: tf.Tensor, C: tf.Tensor, V: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """k^T S^-1 V, [..., N, P], and the diagonal of k^T S^-1 k, [..., N], for k of [..., M, N]."""
+
+    @tf.custom_gradient
+    def explain(S: tf.Tensor, V: tf.Tensor, k: tf.Tensor) -> tuple[Any, Gradient]:
+        half_k = tf.linalg.triangular_solve(C, k)
+        half_V = tf.linalg.triangular_solve(C, V)
+        mean = tf.matmul(half_k, half_V, transpose_a=True)
+
+        def gradient(d_mean: tf.Tensor, d_explained: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            S_k = tf.linalg.triangular_solve(C, half_k, adjoint=True)  # S^-1 k
+            alpha = tf.linalg.triangular_solve(C, half_V, adjoint=True)  # S^-1 V
+            scaled = S_k * d_explained[..., None, :]
+            both = scaled + tf.matmul(alpha, d_mean, transpose_b=True)
+            dS = -tf.matmul(both, S_k, transpose_b=True)
+            return _once((dS, tf.matmul(S_k, d_mean), both + scaled), S, V, k)
+
+        return (mean, linalg.sum_of_squares(half_k)), gradient
+
+    return explain(S, V, k)
+
+
+def _divergence(
+    S: tf.Tensor, C: tf.Tensor, V: tf.Tensor, noise: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Twice KL(q(z) || p(z)), in two parts, two of [...].
+
+    Summed over outputs, it is the first and P (log|S| + log|Lambda|), the second being log|S|:
+
+        P (tr B^-1 - K) + |E z|^2,    tr B^-1 - K = tr S^-1 Lambda^-1 - M,
+        |E z|^2 = alpha^T K alpha = alpha^T V - alpha^T Lambda^-1 alpha    for alpha = S^-1 V.
+    """
+    P = float(V.shape[-1])
+
+    @tf.custom_gradient
+    def divergence(S: tf.Tensor, V: tf.Tensor, noise: tf.Tensor) -> tuple[Any, Gradient]:
+        M = tf.shape(S)[-1]
+        identity = tf.eye(M, batch_shape=tf.shape(S)[:-2], dtype=S.dtype)
+        half = tf.linalg.triangular_solve(C, tf.concat([V, identity], axis=-1))
+        half_V, inverse_C = half[..., : V.shape[-1]], half[..., V.shape[-1] :]
+        inverse = tf.matmul(inverse_C, inverse_C, transpose_a=True)
+        alpha = tf.linalg.triangular_solve(C, half_V, adjoint=True)
+        noisy_alpha = _times(noise, alpha)
+        if noise.shape.rank == 1:
+            trace = tf.reduce_sum(tf.linalg.diag_part(inverse) * noise, axis=-1)
+        else:
+            trace = tf.reduce_sum(inverse * noise, axis=[-2, -1])
+        mean_square = tf.reduce_sum(alpha * (V - noisy_alpha), axis=[-2, -1])
+        remaining = P * (trace - tf.cast(M, S.dtype)) + mean_square
+        log_determinant = 2.0 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C)), axis=-1)
+
+        def gradient(d_remaining: tf.Tensor, d_log: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            d_remaining, d_log = d_remaining[..., None, None], d_log[..., None, None]
+            gamma = tf.matmul(inverse, noisy_alpha)
+            # -P S^-1 Lambda^-1 S^-1 + (2 gamma - alpha) alpha^T, in one product
+            spread = inverse * noise if noise.shape.rank == 1 else tf.matmul(inverse, noise)
+            left = tf.concat([-P * spread, 2.0 * gamma - alpha], axis=-1)
+            right = tf.concat([inverse, alpha], axis=-1)
+            product = tf.matmul(left, right, transpose_b=True)
+            dS = d_log * inverse + d_remaining * product
+            dV = 2.0 * d_remaining * (alpha - gamma)
+            d_noise = d_remaining * (P * inverse - tf.matmul(alpha, alpha, transpose_b=True))
+            if noise.shape.rank == 1:
+                d_noise = tf.linalg.diag_part(d_noise)
+            if S.shape.rank == 3:
+                d_noise = tf.reduce_sum(d_noise, axis=0)
+            return _once((dS, dV, d_noise), S, V, noise)
+
+        return (remaining, log_determinant), gradient
+
+    return divergence(S, V, noise)
+
+
+def _once(gradients: tuple[tf.Tensor, ...], *arguments: tf.Tensor) -> tuple[tf.Tensor, ...]:
+    """The gradients with respect to the arguments, which refuse to be differentiated again.
+
+    C is a constant to TensorFlow, so that second derivatives would come out wrong without a word.
+    """
+
+    @tf.custom_gradient
+    def guarded(gradient: tf.Tensor, *_: tf.Tensor) -> tuple[tf.Tensor, Gradient]:
+        def refuse(*_: tf.Tensor) -> tf.Tensor:
+            raise NotImplementedError(
+                "Layers with global inducing points have first derivatives only. For a Hessian, "
+                "difference their gradients."
+            )
+
+        return tf.identity(gradient), refuse
+
+    return tuple(guarded(gradient, *arguments) for gradient in gradients)

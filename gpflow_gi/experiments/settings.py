@@ -18,8 +18,7 @@ class Settings:
     :param num_test_samples: the same for the final bound and for predictions.
     :param batch_size: rows in every step; all of them, if there are fewer.
     :param learning_rate: of Adam.
-    :param kl_warmup: steps over which the weight of the KL term rises to 1; a third of all steps, if
-        those are fewer than three times as many.
+    :param kl_warmup: steps over which the weight of the KL term rises to 1; at most a third of all.
     :param test_fraction: the share of rows held out, in (0, 1).
     :param seed: of the split, of the models' start and of training.
     """

@@ -42,12 +42,14 @@ class KernelBasis:
         self.inputs = inputs
         self.parent = parent
         K = batched.covariance(kernel, inputs)
-        prior_variance = tf.linalg.diag_part(K)
-        jitter = gpflow.default_jitter() * tf.reduce_mean(prior_variance, axis=-1, keepdims=True)
+        diagonal = tf.linalg.diag_part(K)
+        jitter = gpflow.default_jitter() * tf.reduce_mean(diagonal, axis=-1, keepdims=True)
+        self.gram = tf.linalg.set_diag(K, diagonal + jitter)  # A^T A for A = a(U)
+        schur = self.gram
         if parent is not None:
             self._cross = parent(inputs)  # a_parent(U)
-            K -= tf.matmul(self._cross, self._cross, transpose_a=True)
-        self.L = tf.linalg.cholesky(tf.linalg.set_diag(K, tf.linalg.diag_part(K) + jitter))
+            schur -= tf.matmul(self._cross, self._cross, transpose_a=True)
+        self.L = tf.linalg.cholesky(schur)
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         """The basis functions at `X`.
@@ -70,22 +72,26 @@ class KernelBasis:
         A = tf.linalg.matrix_transpose(self.L)
         return A if self.parent is None else linalg.concat_rows(self._cross, A)
 
+    def cross_gram(self, X: tf.Tensor) -> tf.Tensor:
+        """A(U)^T A(X) = k(U, X) for the last block of inducing inputs, [M, N] or [S, M, N]."""
+        return batched.cross_covariance(self.kernel, self.inputs, X)
+
     def extend(self, inputs: tf.Tensor) -> KernelBasis:
         """The basis with more inducing inputs, [M, D] or [S, M, D], appended."""
         return KernelBasis(self.kernel, inputs, parent=self)
 
-    def residual_variance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
-        """k(x, x) - |a(x)|^2 of every row: [N] or [S, N].
+    def variance(self, X: tf.Tensor, explained: tf.Tensor) -> tf.Tensor:
+        """k(x, x) - explained, of every row.
 
         :param X: [N, D] or [S, N, D].
-        :param A: the basis functions there.
+        :param explained: [..., N, P], |a(x)|^2 for the residual r.
+        :return: as `explained`.
         """
-        prior_variance = batched.variance(self.kernel, X)
+        remaining = batched.variance(self.kernel, X)[..., None] - explained
         # Rounding can take it below zero at an inducing input. The floor is the smallest number
         # whose square root has a finite gradient.
-        floor = np.finfo(A.dtype.as_numpy_dtype).tiny
-        return tf.maximum(prior_variance - linalg.sum_of_squares(A), floor)
+        return tf.maximum(remaining, np.finfo(explained.dtype.as_numpy_dtype).tiny)
 
-    def residual_covariance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
-        """k(X, X) - A^T A, [N, N] or [S, N, N]."""
-        return batched.covariance(self.kernel, X) - tf.matmul(A, A, transpose_a=True)
+    def covariance(self, X: tf.Tensor, explained: tf.Tensor) -> tf.Tensor:
+        """k(X, X) - explained, over rows, for `explained` of [..., P, N, N]."""
+        return batched.covariance(self.kernel, X)[..., None, :, :] - explained

@@ -9,10 +9,6 @@ from gpflow.kernels import Kernel
 
 from ..linalg import unfold
 
-MANY_SAMPLES = 20
-"""From here on samples are vectorised. Below, one call after the other is faster: ten samples take
-0.7 of the time in a compiled step, and eagerly nothing has to be traced."""
-
 
 def covariance(kernel: Kernel, X: tf.Tensor) -> tf.Tensor:
     """k(X, X): [N, D] -> [N, N], or [S, N, D] -> [S, N, N]."""
@@ -51,6 +47,7 @@ def flatten_rows(X: tf.Tensor) -> tf.Tensor:
 
 
 def _for_each_sample(kernel: Kernel, *inputs: tf.Tensor) -> tf.Tensor:
-    if (inputs[0].shape[0] or MANY_SAMPLES) < MANY_SAMPLES:
+    if tf.executing_eagerly() and inputs[0].shape[0] < 10:
+        # Vectorising traces anew at each eager call, which takes the time of about ten kernels.
         return tf.stack([kernel(*one) for one in zip(*map(tf.unstack, inputs), strict=True)])
     return tf.vectorized_map(lambda one: kernel(*one), inputs)

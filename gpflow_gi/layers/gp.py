@@ -19,9 +19,9 @@ from .. import linalg
 from ..kernels import KernelBasis
 from ..kernels.batched import flatten_rows
 from ..posteriors import Posterior
-from ..regression import WhitenedGaussian
 from ..seeds import fold_in, standard_normal
 from ..validation import positive_integer
+from ..whitened import WhitenedGaussian
 from .base import ConditionedLayer, Layer, LayerDraw
 
 
@@ -91,7 +91,7 @@ class GPLayer(Layer):
         processes = []
         for kernel, outputs in self.kernels:
             basis = KernelBasis(kernel, self.posterior.basis_inputs(U))
-            processes.append(_Process(basis, self.posterior.q(basis.at_inputs(), outputs)))
+            processes.append(_Process(basis, self.posterior.q(basis, outputs)))
         return ConditionedGPLayer(self, processes)
 
     def mean(self, X: tf.Tensor) -> tf.Tensor:
@@ -184,20 +184,13 @@ class _Process:
             mean, variance = self.predict(flatten_rows(X), full_cov=False)
             shape = tf.concat([tf.shape(X)[:-1], tf.shape(mean)[-1:]], axis=0)
             return tf.reshape(mean, shape), tf.reshape(variance, shape)
-        A = self.basis(X)
-        mean = linalg.transposed_product(A, self.q.mean)
-        # k(x, x) - |a|^2 + Var[a^T z]
-        variance = self.basis.residual_variance(X, A)[..., None] + self.q.variance(A)
-        return mean, tf.broadcast_to(variance, tf.shape(mean))
+        mean, explained = self.q.explain(self.basis, X)
+        return mean, tf.broadcast_to(self.basis.variance(X, explained), tf.shape(mean))
 
     def _predict_jointly(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        A = self.basis(X)
-        mean = linalg.transposed_product(A, self.q.mean)
-        root = self.q.root(A)
-        if root.shape.rank == A.shape.rank:
-            root = tf.repeat(root[..., None, :, :], tf.shape(mean)[-1], axis=-3)
-        residual = self.basis.residual_covariance(X, A)[..., None, :, :]
-        return mean, residual + tf.matmul(root, root, transpose_a=True)
+        mean, explained = self.q.explain_jointly(self.basis, X)
+        num_outputs = tf.shape(mean)[-1] // tf.shape(explained)[-3]
+        return mean, tf.repeat(self.basis.covariance(X, explained), num_outputs, axis=-3)
 
 
 class _ProcessDraw:
@@ -211,7 +204,8 @@ class _ProcessDraw:
         A = self.basis(X)
         mean = linalg.transposed_product(A, self.z)
         eps = standard_normal(tf.shape(mean), seed, mean.dtype)
-        return mean + tf.sqrt(self.basis.residual_variance(X, A))[..., None] * eps
+        explained = linalg.sum_of_squares(A)[..., None]
+        return mean + tf.sqrt(self.basis.variance(X, explained)) * eps
 
     def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, _ProcessDraw]:
         if X is self.basis.inputs:

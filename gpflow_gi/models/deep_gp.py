@@ -500,7 +500,7 @@ def _check_likelihood(likelihood: Any) -> None:
     if any(isinstance(part, Ordinal) for part in parts) and np.isnan(tf.math.erf(infinity)):
         raise ValueError(
             "GPflow's Ordinal likelihood is NaN with this version of TensorFlow, whose erf(inf) is "
-            "NaN in float64 (TensorFlow issue 108483). Use another version of TensorFlow."
+            "NaN in float64 (TensorFlow issue 108483). Use float32 or another TensorFlow."
         )
 
 

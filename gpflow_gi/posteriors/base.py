@@ -5,7 +5,8 @@ from abc import ABC, abstractmethod
 import gpflow
 import tensorflow as tf
 
-from ..regression import WhitenedGaussian
+from ..kernels import KernelBasis
+from ..whitened import WhitenedGaussian
 
 
 class Posterior(gpflow.Module, ABC):
@@ -34,9 +35,9 @@ class Posterior(gpflow.Module, ABC):
         """
 
     @abstractmethod
-    def q(self, A: tf.Tensor, outputs: slice) -> WhitenedGaussian:
+    def q(self, basis: KernelBasis, outputs: slice) -> WhitenedGaussian:
         """The Gaussian over the coordinates of some of the outputs.
 
-        :param A: the basis functions at :meth:`basis_inputs`, [K, M] or [S, K, M].
+        :param basis: the layer's basis at :meth:`basis_inputs`.
         :param outputs: which of the P outputs share that basis.
         """

@@ -8,8 +8,10 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from gpflow.base import Parameter
 
-from ..regression import RegressionPosterior, WhitenedGaussian
+from ..kernels import KernelBasis
+from ..regression import RegressionPosterior
 from ..validation import finite_array, positive_integer
+from ..whitened import WhitenedGaussian
 from .base import Posterior
 
 
@@ -62,14 +64,10 @@ class GlobalInducing(Posterior):
         Lambda = finite_array("pseudo_precision", Lambda)
         if Lambda.ndim == 0:
             Lambda = np.full(M, Lambda)
+        bound = tf.constant(np.log(largest_precision()), gpflow.default_float())
+        # Between the bounds, and far from them, a soft clip is the identity.
         bounded = tfp.bijectors.Chain(
-            [
-                tfp.bijectors.Exp(),
-                # Where Lambda is far below the bound, a soft clip is the identity.
-                tfp.bijectors.SoftClip(
-                    high=tf.constant(np.log(largest_precision()), gpflow.default_float())
-                ),
-            ]
+            [tfp.bijectors.Exp(), tfp.bijectors.SoftClip(low=-bound, high=bound)]
         )
         if precision == "diagonal":
             Lambda = finite_array("pseudo_precision", Lambda, (M,))
@@ -92,30 +90,30 @@ class GlobalInducing(Posterior):
     def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
         return U
 
-    def q(self, A: tf.Tensor, outputs: slice) -> WhitenedGaussian:
-        # With Lambda = T T^T, only A T and T^T V enter.
-        V = self.pseudo_outputs[:, outputs]
+    def q(self, basis: KernelBasis, outputs: slice) -> WhitenedGaussian:
+        # Lambda = T T^T
         if self.precision == "diagonal":
             T = tf.sqrt(self.pseudo_precision)
-            return RegressionPosterior(A * T, T[:, None] * V)
-        T = self._triangle.forward(self.pseudo_precision.unconstrained_variable)
-        return RegressionPosterior(tf.matmul(A, T), tf.matmul(T, V, transpose_a=True))
+        else:
+            T = self._triangle.forward(self.pseudo_precision.unconstrained_variable)
+        return RegressionPosterior(basis, T, self.pseudo_outputs[:, outputs])
 
 
 def largest_precision() -> float:
-    """The largest pseudo-precision allowed, in GPflow's default float type.
+    """The largest pseudo-precision allowed, in GPflow's default float type; the smallest is 1 / it.
 
-    In B = I + A Lambda A^T the identity must survive rounding, or B stops being positive definite;
-    for outputs of unit scale that takes Lambda well below one over the machine's precision.
+    Beyond, for outputs of unit scale, one of the two terms of S = K + Lambda^-1 would be lost in
+    the rounding of the other.
     """
     return 0.01 / float(np.finfo(gpflow.default_float()).eps)
 
 
 def _check_range(Lambda: np.ndarray) -> None:
-    if not np.all((Lambda > 0) & (Lambda < largest_precision())):
+    largest = largest_precision()
+    if not np.all((Lambda > 1 / largest) & (Lambda < largest)):
         raise ValueError(
-            f"pseudo_precision must lie above 0 and below {largest_precision():.2g} (the bound for "
-            f"{gpflow.default_float().__name__}), but ranges from {Lambda.min():.6g} to "
+            f"pseudo_precision must lie between {1 / largest:.2g} and {largest:.2g} (the bounds "
+            f"for {gpflow.default_float().__name__}), but ranges from {Lambda.min():.6g} to "
             f"{Lambda.max():.6g}."
         )
 

@@ -7,8 +7,9 @@ import tensorflow as tf
 from gpflow.base import Parameter
 from gpflow.utilities import triangular
 
-from ..regression import FreeGaussian, WhitenedGaussian
+from ..kernels import KernelBasis
 from ..validation import finite_array, positive_integer
+from ..whitened import FreeGaussian, WhitenedGaussian
 from .base import Posterior
 
 
@@ -51,5 +52,5 @@ class LocalInducing(Posterior):
     def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
         return tf.convert_to_tensor(self.inducing_inputs)
 
-    def q(self, A: tf.Tensor, outputs: slice) -> WhitenedGaussian:
+    def q(self, basis: KernelBasis, outputs: slice) -> WhitenedGaussian:
         return FreeGaussian(self.q_mu[:, outputs], self.q_sqrt[outputs])

@@ -2,7 +2,8 @@
 
 import tensorflow as tf
 
-from ..regression import StandardNormal, WhitenedGaussian
+from ..kernels import KernelBasis
+from ..whitened import StandardNormal, WhitenedGaussian
 from .base import Posterior
 
 
@@ -21,5 +22,5 @@ class Prior(Posterior):
     def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
         return U
 
-    def q(self, A: tf.Tensor, outputs: slice) -> WhitenedGaussian:
-        return StandardNormal(A, outputs.stop - outputs.start)
+    def q(self, basis: KernelBasis, outputs: slice) -> WhitenedGaussian:
+        return StandardNormal(basis.at_inputs(), outputs.stop - outputs.start)

@@ -32,6 +32,7 @@ GOALS = {
     GPFLUX_10: (GPFLUX_10, None),
     "local, S=10": (GPFLUX_10, None),
     "global, S=10": (GPFLUX_10, 1.0),
+    "global, full precision, S=10": (GPFLUX_10, None),
 }
 
 
@@ -127,6 +128,7 @@ def competitors(data: tuple[np.ndarray, np.ndarray]) -> dict[str, Callable[[], n
         "global, S=1": own_step(global_deep_gp(data), 1),
         "global, S=10": own_step(global_deep_gp(data), 10),
         "global, full precision, S=1": own_step(global_deep_gp(data, "full"), 1),
+        "global, full precision, S=10": own_step(global_deep_gp(data, "full"), 10),
     }
 
 
@@ -142,17 +144,20 @@ def gpflux_step(
 def global_deep_gp(
     data: tuple[np.ndarray, np.ndarray], precision: str = "diagonal"
 ) -> gi.models.DeepGP:
+    """:param precision: of all layers; build_deep_gp's are diagonal below and full at the top."""
     model = gi.architectures.build_deep_gp(*data, num_inducing=NUM_INDUCING)
-    if precision == "full":
-        for layer in model.layers:
-            diagonal = layer.posterior
-            layer.posterior = gi.posteriors.GlobalInducing(
-                NUM_INDUCING,
-                layer.output_dim,
-                pseudo_outputs=diagonal.pseudo_outputs.numpy(),
-                pseudo_precision=diagonal.pseudo_precision.numpy(),
-                precision="full",
-            )
+    for layer in model.layers:
+        start = layer.posterior
+        Lambda = start.pseudo_precision.numpy()
+        if precision == "diagonal" and Lambda.ndim == 2:
+            Lambda = np.diag(Lambda)
+        layer.posterior = gi.posteriors.GlobalInducing(
+            NUM_INDUCING,
+            layer.output_dim,
+            pseudo_outputs=start.pseudo_outputs.numpy(),
+            pseudo_precision=Lambda,
+            precision=precision,
+        )
     return model
 
 

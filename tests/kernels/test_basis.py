@@ -51,7 +51,8 @@ def test_the_basis_reproduces_the_kernel_at_its_inputs(kernel, rng, sampled):
     A = basis(U)
     np.testing.assert_allclose(A, basis.at_inputs(), atol=1e-8)
     np.testing.assert_allclose(tf.matmul(A, A, transpose_a=True), covariance(kernel, U), atol=1e-8)
-    np.testing.assert_allclose(basis.residual_variance(U, A), np.zeros(U.shape[:-1]), atol=1e-8)
+    np.testing.assert_allclose(basis.gram, covariance(kernel, U), atol=1e-8)
+    np.testing.assert_allclose(basis.cross_gram(U), covariance(kernel, U), atol=1e-8)
 
 
 @pytest.mark.parametrize("first", [False, True])
@@ -70,10 +71,19 @@ def test_extending_equals_factorising_together(kernel, rng, first, second, at):
     np.testing.assert_allclose(
         np.broadcast_to(extended.at_inputs(), (S, 7, 3)), together.at_inputs()[..., 4:], atol=1e-7
     )
-    residual = extended.residual_covariance(X, A)
-    np.testing.assert_allclose(
-        tf.linalg.diag_part(residual), extended.residual_variance(X, A), atol=1e-8
-    )
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_what_is_not_explained_remains(kernel, rng, sampled):
+    X = inputs(rng, 5, sampled)
+    explained = rng.uniform(size=(*X.shape[:-1], 3))
+    variance_left = KernelBasis(kernel, X).variance(X, tf.constant(explained))
+    expected = np.maximum(variance(kernel, X)[..., None] - explained, 0)
+    np.testing.assert_allclose(variance_left, expected, atol=1e-12)
+    assert np.all(variance_left > 0)  # never zero: its square root has a gradient
+    explained = rng.uniform(size=(*X.shape[:-2], 3, 5, 5))
+    left = KernelBasis(kernel, X).covariance(X, tf.constant(explained))
+    np.testing.assert_allclose(left, covariance(kernel, X)[..., None, :, :] - explained)
 
 
 def test_an_empty_basis_leaves_the_prior(kernel, rng):
@@ -81,7 +91,6 @@ def test_an_empty_basis_leaves_the_prior(kernel, rng):
     basis = KernelBasis(kernel, tf.zeros([0, D], tf.float64))
     A = basis(X)
     assert A.shape == (0, 5)
-    np.testing.assert_allclose(basis.residual_covariance(X, A), kernel(X))
     np.testing.assert_allclose(basis.extend(X).L, KernelBasis(kernel, X).L, atol=1e-8)
 
 

@@ -54,14 +54,10 @@ def test_log_ratios_of_the_recorded_draws(model, values):
         for name, layer in zip(LAYERS, model.layers, strict=True):
             u = values[f"{name}_draw_u"][i]
             basis = KernelBasis(layer.kernel, U)
-            q = layer.posterior.q(basis.at_inputs(), slice(0, layer.output_dim))
-            z = np.linalg.solve(basis.L, u)  # u = L z
-            # The noise that z = C^-T (C^-1 c + eps) came from.
-            eps = tf.matmul(q.C, z - q.mean, transpose_a=True)
-            draw = q.transform(eps)
-            np.testing.assert_allclose(draw.z, z, atol=1e-9)
+            q = layer.posterior.q(basis, slice(0, layer.output_dim))
+            z = tf.linalg.triangular_solve(basis.L, tf.constant(u))  # u = L z
             np.testing.assert_allclose(
-                draw.log_p_minus_log_q, values[f"{name}_draw_log_p_minus_log_q"][i], atol=1e-8
+                q.log_p_minus_log_q(z), values[f"{name}_draw_log_p_minus_log_q"][i], atol=1e-8
             )
             U = tf.constant(u)
 
@@ -75,7 +71,7 @@ def test_bound_and_its_terms(model, values):
     data = (values["X"], values["Y"])
     elbo, error = mean_and_standard_error(bounds(model, data, num_samples=100, repeats=200))
     assert np.abs(elbo - values["elbo_mean"]) < 3 * np.hypot(error, values["elbo_se"])
-    terms = np.array([model.bound_terms(data, num_samples=1000, seed=i) for i in range(10)])
+    terms = np.array([model.bound_terms(data, num_samples=400, seed=i) for i in range(30)])
     for name, (mean, error), sign in zip(
         ("expected_log_likelihood", "log_p_minus_log_q"),
         zip(*mean_and_standard_error(terms), strict=True),
@@ -88,7 +84,7 @@ def test_bound_and_its_terms(model, values):
 
 def test_moments_and_densities(model, values):
     X = np.concatenate([values["X"], values["Xtest"]])
-    runs = [model.predict_f(X, num_samples=1000, seed=i) for i in range(10)]
+    runs = [model.predict_f(X, num_samples=250, seed=i) for i in range(60)]
     mean, error = mean_and_standard_error([run[0][:, 0] for run in runs])
     # Four, not three, standard errors: the largest of 58 is looked at.
     assert np.all(np.abs(mean - values["f_mean"]) < 4 * np.hypot(error, values["f_mean_se"]))
@@ -97,8 +93,8 @@ def test_moments_and_densities(model, values):
     reference_error = np.sqrt(2 / 1e6) * values["f_var"]
     assert np.all(np.abs(variance - values["f_var"]) < 4.5 * np.hypot(error, reference_error))
     runs = [
-        model.predict_log_density((values["X"], values["Y"]), num_samples=2000, seed=i)
-        for i in range(10)
+        model.predict_log_density((values["X"], values["Y"]), num_samples=1000, seed=i)
+        for i in range(20)
     ]
     density, error = mean_and_standard_error(runs)
     combined = np.hypot(error, values["log_density_se"])
