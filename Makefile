@@ -10,7 +10,7 @@ demo: .venv/package
 	$(BIN)/gpflow-gi compare
 
 test: .venv/development
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" --numprocesses 2
 
 test-slow: .venv/development
 	$(BIN)/python -m pytest -m slow
