@@ -37,8 +37,9 @@ def fit(
 ) -> FitRecord:
     """Maximise the model's variational bound, plus the log prior density of its parameters.
 
-    Steps run in a compiled loop. About once a second it stops for a report: the record grows by it,
-    the progress bar shows it and the callbacks are called. Each step is a function of parameters,
+    Steps run in a compiled loop. About once a second, or after every fiftieth of the steps if that
+    is sooner, it stops for a report: the record grows by it, the progress bar shows it and the
+    callbacks are called. Each step is a function of parameters,
     optimizer state, `seed` and the step's number alone, so that the same call gives the same
     parameters however often it stopped in between.
 
@@ -134,7 +135,7 @@ def fit(
             return record
 
     snapshots = Snapshots(run, [*model.variables, *optimizer.variables])
-    pace = Pace()
+    pace = Pace(steps)
     seconds = record.seconds
     with Progress(steps, int(run.step), num_rows, progress) as bar:
         try:

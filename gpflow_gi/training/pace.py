@@ -1,6 +1,8 @@
 """How many steps to take in one compiled call."""
 
 CALL_SECONDS = 1.0
+FEWEST_CALLS = 50
+"""So many points make a curve of the bound, however fast the steps are."""
 
 
 class Pace:
@@ -8,12 +10,15 @@ class Pace:
 
     It starts at one step, since nothing is known yet and a step may take minutes, and grows at most
     tenfold from call to call, since the first steps are slower than those that follow.
+
+    :param steps: of the whole run.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, steps: int) -> None:
         self.num_steps = 1
+        self._most = max(1, steps // FEWEST_CALLS)
 
     def measured(self, num_steps: int, seconds: float) -> None:
         """Learn from a call of `num_steps` that took `seconds`."""
         fitting = int(CALL_SECONDS * num_steps / max(seconds, 1e-9))
-        self.num_steps = max(1, min(fitting, 10 * num_steps))
+        self.num_steps = max(1, min(fitting, 10 * num_steps, self._most))

@@ -107,6 +107,7 @@ def test_full_data_is_all_rows_in_order():
 
 def test_steps_per_call_change_nothing(monkeypatch):
     data, models = linear_data(), []
+    monkeypatch.setattr("gpflow_gi.training.pace.FEWEST_CALLS", 1)
     for call_seconds, reports in ((0.0, 23), (1e9, 3)):
         monkeypatch.setattr("gpflow_gi.training.pace.CALL_SECONDS", call_seconds)
         models.append(LinearModel(20))
@@ -126,6 +127,7 @@ def test_seed_decides():
 
 def test_one_trace(monkeypatch):
     monkeypatch.setattr("gpflow_gi.training.pace.CALL_SECONDS", 1e9)
+    monkeypatch.setattr("gpflow_gi.training.pace.FEWEST_CALLS", 1)
     model = LinearModel(20)
     schedule = tf_keras.optimizers.schedules.ExponentialDecay(0.05, 10, 0.9)
     record = train(
@@ -201,13 +203,22 @@ def test_kl_weight():
 
 
 def test_pace_starts_small_and_finds_a_second():
-    pace, taken = Pace(), []
+    pace, taken = Pace(100_000), []
     for _ in range(6):
         taken.append(pace.num_steps)
         pace.measured(pace.num_steps, pace.num_steps * 0.004)
     assert taken == [1, 10, 100, 250, 250, 250]
     pace.measured(250, 500.0)
     assert pace.num_steps == 1
+
+
+def test_fast_steps_still_make_a_curve():
+    pace, taken = Pace(3000), []
+    for _ in range(4):
+        taken.append(pace.num_steps)
+        pace.measured(pace.num_steps, 0.0)
+    assert taken == [1, 10, 60, 60]
+    assert Pace(3).num_steps == 1
 
 
 def test_learning_rates():
