@@ -10,13 +10,15 @@ import gpflow
 import numpy as np
 import tensorflow as tf
 from gpflow.functions import MeanFunction
-from gpflow.kernels import Kernel, SquaredExponential
+from gpflow.kernels import Kernel, MultioutputKernel, SquaredExponential
 from gpflow.likelihoods import Gaussian, Likelihood, SwitchedLikelihood
 
 from .kernels import KernelBasis
 from .layers import GPLayer
 from .models import DeepGP
+from .models.targets import check_likelihood
 from .posteriors import GlobalInducing, LocalInducing, Posterior, Prior
+from .posteriors.global_inducing import largest_precision
 from .validation import finite_array, positive_integer
 
 Inference: TypeAlias = Literal["global", "local", "prior"]
@@ -87,6 +89,9 @@ def build_deep_gp(
     methods = _inference_of_layers(inference, num_layers)
     if likelihood is None:
         likelihood = Gaussian(NOISE_VARIANCE)
+    check_likelihood(likelihood)
+    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
+        raise ValueError(f"seed must be an integer from 0 to 2^32 - 1, but is {seed!r}.")
     output_dim = _output_dim(likelihood, Y.shape[1])
     D = X.shape[1]
     width = min(D, LARGEST_HIDDEN_DIM) if hidden_dim is None else hidden_dim
@@ -115,7 +120,9 @@ def build_deep_gp(
 
 
 def _inference_of_layers(inference: Any, num_layers: int) -> list[Inference]:
-    methods: list[Any] = [inference] * num_layers if isinstance(inference, str) else list(inference)
+    methods: list[Any] = [inference] * num_layers
+    if isinstance(inference, list | tuple):
+        methods = list(inference)
     if len(methods) != num_layers:
         raise ValueError(f"inference names {len(methods)} layers, but num_layers is {num_layers}.")
     for method in methods:
@@ -144,17 +151,27 @@ def _kernels_of_layers(kernel: Any, input_dims: list[int]) -> list[Kernel]:
         kernels = [gpflow.utilities.deepcopy(kernel) for _ in input_dims]
     elif callable(kernel):
         kernels = [kernel(D) for D in input_dims]
-    else:
+    elif isinstance(kernel, list | tuple):
         kernels = list(kernel)
+    else:
+        raise ValueError(
+            "kernel must be a GPflow kernel, a function from the number of inputs to one, or a "
+            f"list of kernels, but is {kernel!r}."
+        )
     if len(kernels) != len(input_dims):
         raise ValueError(
             f"kernel holds {len(kernels)} kernels, but there are {len(input_dims)} layers."
         )
     for i, (one, D) in enumerate(zip(kernels, input_dims, strict=True), start=1):
-        if not isinstance(one, Kernel):
-            raise ValueError(f"The kernel of layer {i} must be a GPflow kernel, but is {one!r}.")
+        if not isinstance(one, Kernel) or isinstance(one, MultioutputKernel):
+            raise ValueError(
+                f"The kernel of layer {i} must be a GPflow kernel of one output, which all outputs "
+                f"share, but is {one!r}. For one kernel per output put together "
+                "gpflow_gi.layers.GPLayer and gpflow_gi.models.DeepGP yourself."
+            )
         lengthscales = getattr(one, "lengthscales", None)
-        if lengthscales is not None and lengthscales.shape not in ((), (D,)):
+        all_inputs = isinstance(one.active_dims, slice)
+        if lengthscales is not None and all_inputs and lengthscales.shape not in ((), (D,)):
             raise ValueError(
                 f"The kernel of layer {i} has {lengthscales.shape[0]} lengthscales, but the layer "
                 f"has {D} inputs. Give a function of the number of inputs as the kernel."
@@ -216,7 +233,12 @@ def _regression_on_targets(
     # A hundredth of an observation at each point keeps Lambda positive definite.
     gram = (W @ W.T) * (len(F) / len(rows)) + 0.01 * np.eye(M)
     V = np.linalg.solve(gram, (W @ Y[rows]) * (len(F) / len(rows)))
-    return V, gram / noise
+    # Where the kernel's variance at Z all but vanishes, W has no bound.
+    values, vectors = np.linalg.eigh(gram / noise)
+    Lambda = (
+        vectors * np.clip(values, 2 / largest_precision(), largest_precision() / 2)
+    ) @ vectors.T
+    return V, (Lambda + Lambda.T) / 2
 
 
 def _linear_map(F: np.ndarray, width: int) -> np.ndarray:

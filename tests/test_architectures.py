@@ -143,6 +143,11 @@ def test_kernels_are_copied_made_or_taken(rng):
             {"kernel": SquaredExponential(lengthscales=[1.0, 1.0, 1.0]), "hidden_dim": 2},
             "kernel of layer 2 has 3 lengthscales",
         ),
+        ({"kernel": "rbf"}, "kernel must be"),
+        ({"kernel": gpflow.kernels.SharedIndependent(Matern52(), 1)}, "kernel of one output"),
+        ({"inference": None}, "inference must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"seed": "a"}, "seed must be"),
         ({"X": np.ones(5)}, "X must have shape"),
         ({"X": np.array([[1.0, np.nan, 1.0]] * 60)}, r"X\[0, 1\] is not"),
         ({"Y": np.ones((5, 1))}, "Y must have shape"),
@@ -153,3 +158,21 @@ def test_what_is_wrong_is_named(settings, message, rng):
     arguments = {"X": X, "Y": Y, **settings}
     with pytest.raises(ValueError, match=message):
         gi.architectures.build_deep_gp(arguments.pop("X"), arguments.pop("Y"), **arguments)
+
+
+def test_a_likelihood_that_is_none_is_refused(rng):
+    X, Y = table(rng)
+    with pytest.raises(TypeError, match="likelihood must be a GPflow likelihood"):
+        gi.architectures.build_deep_gp(X, Y, likelihood="gaussian")
+
+
+def test_kernels_of_some_columns_and_kernels_that_vanish_at_the_centre(rng):
+    X, Y = table(rng)
+    kernel = SquaredExponential(lengthscales=[1.0, 2.0], active_dims=[0, 2])
+    model = gi.architectures.build_deep_gp(X, Y, kernel=kernel, num_inducing=10)
+    assert np.isfinite(model.elbo((X, Y), seed=0))
+    for inference in ("global", "local"):
+        model = gi.architectures.build_deep_gp(
+            X - X.mean(0), Y, kernel=gpflow.kernels.Linear(), num_inducing=1, inference=inference
+        )
+        assert np.isfinite(model.elbo((X, Y), seed=0))

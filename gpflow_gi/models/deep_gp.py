@@ -6,20 +6,10 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import gpflow
-import numpy as np
 import tensorflow as tf
 from check_shapes import check_shapes
 from gpflow.base import Parameter
-from gpflow.likelihoods import (
-    Likelihood,
-    MonteCarloLikelihood,
-    MultiClass,
-    Ordinal,
-    ScalarLikelihood,
-    Softmax,
-    SwitchedLikelihood,
-)
+from gpflow.likelihoods import Likelihood
 from gpflow.models import BayesianModel, ExternalDataTrainingLossMixin
 
 from ..layers import Deterministic, Layer
@@ -28,8 +18,10 @@ from ..seeds import Seed, as_seed, fold_in
 from ..validation import finite_array, positive_integer
 from . import integration, mixture
 from .chunks import in_chunks, rows_per_chunk
+from .connections import check_connections, check_last_layer, describe, uses_global_inducing
 from .function_draws import FunctionDraws
 from .propagation import Propagated, propagate_inducing
+from .targets import check_likelihood, check_targets, to_float
 
 DEFAULT_PREDICTION_SAMPLES = 100
 
@@ -51,6 +43,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
 
     Every stochastic method takes a `seed`: an integer or a pair of integers, with which it is a
     deterministic function; or None, for fresh noise at every call.
+
+    Every method raises ValueError where its data do not fit the model, and, as GPflow's do,
+    ``check_shapes.exceptions.ShapeMismatchError`` where they have a wrong rank or X and Y have
+    different numbers of rows. An eager prediction of more rows than fit into one chunk (some
+    hundreds, for a hundred samples and inducing points) is compiled anew at each call.
     """
 
     def __init__(
@@ -76,25 +73,25 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :raises TypeError: if something in the list is no layer.
         """
         super().__init__()
-        _check_likelihood(likelihood)
+        check_likelihood(likelihood)
         if not isinstance(layers, Sequence):
             raise TypeError(f"layers must be a list of layers, but is {layers!r}.")
         self.layers = [lay if isinstance(lay, Layer) else Deterministic(lay) for lay in layers]
         self.likelihood = likelihood
         self.num_data = positive_integer("num_data", num_data)
         self.num_samples = positive_integer("num_samples", num_samples)
-        _check_last_layer(self.layers, likelihood)
+        check_last_layer(self.layers, likelihood)
         U = None
         if inducing_inputs is not None:
             U = finite_array("inducing_inputs", inducing_inputs, (None, None))
-            if not any(_uses_global_inducing(layer) for layer in self.layers):
+            if not any(uses_global_inducing(layer) for layer in self.layers):
                 warnings.warn(
                     "inducing_inputs were given, but no layer has a global posterior; they are "
                     "left out of the model.",
                     stacklevel=2,
                 )
                 U = None
-        _check_connections(self.layers, U)
+        check_connections(self.layers, U)
         self.inducing_inputs = None if U is None else Parameter(U)
 
     # ------------------------------------------------------------------------------------- bound
@@ -138,7 +135,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :return: the expected log likelihood of all `num_data` rows, and the sum over layers of
             KL(q || p); two of [], in nats.
         """
-        X, Y = self._check_data(data)
+        X, Y = self.check_data(data)
         if X.shape[0] == 0:
             raise ValueError("The bound needs at least one row of data, but X has none.")
         seed = as_seed(seed)
@@ -173,7 +170,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         if isinstance(data, Iterator):
             compiled = tf.function(loss, reduce_retracing=True) if compile else loss
             return lambda: compiled(*next(data))
-        X, Y = self._check_data(data)
+        X, Y = self.check_data(data)
         compiled = tf.function(loss) if compile else loss
         return lambda: compiled(X, Y)
 
@@ -275,7 +272,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             density = integration.predict_log_density(self.likelihood, X, mean, var, Y, seed)
             return (mixture.log_density(density),)
 
-        X, Y = self._check_data(data)
+        X, Y = self.check_data(data)
         return self._predict([X, Y], num_samples, as_seed(seed), reduce)[0]
 
     @check_shapes(
@@ -320,13 +317,13 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
 
         :return: a phrase that names the layer and the quantity, or None if all is finite.
         """
-        X, Y = self._check_data(data)
+        X, Y = self.check_data(data)
         seed = as_seed(seed)
         S = positive_integer(
             "num_samples", self.num_samples if num_samples is None else num_samples
         )
         for end in range(1, len(self.layers) + 1):
-            name = f"layer {end} of {len(self.layers)} ({_describe(self.layers[end - 1])})"
+            name = f"layer {end} of {len(self.layers)} ({describe(self.layers[end - 1])})"
             if isinstance(self.layers[end - 1], Deterministic):
                 continue
             propagated = propagate_inducing(
@@ -400,7 +397,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         return max(*widths, likelihood)
 
     def _check_inputs(self, X: Any) -> tf.Tensor:
-        X = _to_float("X", X)
+        X = to_float("X", X)
         if X.shape.rank != 2:
             raise ValueError(f"X must have shape [N, D], but has shape {X.shape}.")
         D = X.shape[-1]
@@ -408,7 +405,12 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             raise ValueError(f"X has {D} columns, but the model takes {self.input_dim}.")
         return X
 
-    def _check_data(self, data: tuple[Any, Any]) -> tuple[tf.Tensor, tf.Tensor]:
+    def check_data(self, data: tuple[Any, Any]) -> tuple[tf.Tensor, tf.Tensor]:
+        """X and Y as tensors of the types that the model takes.
+
+        :param data: X [N, D] and Y [N, Q].
+        :raises ValueError: if they do not fit each other, the layers or the likelihood.
+        """
         if not isinstance(data, list | tuple) or len(data) != 2:
             raise ValueError(
                 "data must be a pair (X, Y), or for training_loss_closure an iterator over such "
@@ -416,145 +418,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             )
         X, Y = data
         X = self._check_inputs(X)
-        Y = _to_float("Y", Y)
-        if Y.shape.rank != 2:
-            raise ValueError(f"Y must have shape [N, Q], but has shape {Y.shape}.")
+        Y = check_targets(self.likelihood, Y, self.layers[-1].output_dim)
         if None not in (X.shape[0], Y.shape[0]) and X.shape[0] != Y.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows, but Y has {Y.shape[0]}.")
-        P = self.layers[-1].output_dim
-        Q = _target_columns(self.likelihood, P)
-        if Q not in (None, Y.shape[-1]):
-            raise ValueError(
-                f"Y has {Y.shape[-1]} columns, but the last layer's {P} outputs and the likelihood "
-                f"{type(self.likelihood).__name__} make it {Q}."
-            )
-        _check_labels(self.likelihood, Y)
-        # Softmax alone of GPflow's likelihoods wants its class labels as integers.
-        return X, tf.cast(Y, gpflow.default_int()) if isinstance(self.likelihood, Softmax) else Y
-
-
-def _uses_global_inducing(layer: Layer | Deterministic) -> bool:
-    return isinstance(layer, Layer) and layer.posterior.uses_global_inducing
-
-
-def _to_float(name: str, value: Any) -> tf.Tensor:
-    try:
-        return gpflow.utilities.to_default_float(value)
-    except (TypeError, ValueError, tf.errors.OpError) as error:
-        raise ValueError(f"{name} must be an array of numbers: {error}") from None
+        return X, Y
 
 
 def _is_finite(value: Any) -> bool:
     return bool(tf.reduce_all(tf.math.is_finite(value)))
-
-
-def _describe(layer: Layer | Deterministic) -> str:
-    if isinstance(layer, Layer):
-        return f"{type(layer).__name__} with {type(layer.posterior).__name__}"
-    return repr(layer.function)
-
-
-def _target_columns(likelihood: Likelihood, output_dim: int) -> int | None:
-    """Q, the columns that the targets must have; None where only the likelihood can tell."""
-    if isinstance(likelihood, SwitchedLikelihood):
-        return output_dim + 1  # the last column says which likelihood is meant
-    if isinstance(likelihood, ScalarLikelihood):
-        return output_dim
-    if isinstance(likelihood, MultiClass | Softmax):
-        return 1
-    return likelihood.observation_dim
-
-
-def _check_labels(likelihood: Likelihood, Y: tf.Tensor) -> None:
-    """Labels are indices, which TensorFlow either takes as they are or is unintelligible about."""
-    if isinstance(likelihood, MultiClass | Softmax):
-        num_labels, labels = likelihood.num_classes, Y
-    elif isinstance(likelihood, Ordinal):
-        num_labels, labels = likelihood.num_bins, Y
-    elif isinstance(likelihood, SwitchedLikelihood):
-        num_labels, labels = len(likelihood.likelihoods), Y[:, -1:]
-    else:
-        return
-    if not tf.executing_eagerly():
-        return  # values are not known yet
-    wrong = labels.numpy()[~np.isin(labels, range(num_labels))]
-    if wrong.size:
-        raise ValueError(
-            f"{type(likelihood).__name__} takes labels from 0 to {num_labels - 1} in the last "
-            f"column of Y, but it holds {wrong[0]:g}."
-        )
-
-
-def _check_likelihood(likelihood: Any) -> None:
-    if not isinstance(likelihood, Likelihood):
-        raise TypeError(f"likelihood must be a GPflow likelihood, but is {likelihood!r}.")
-    parts = [likelihood]
-    if isinstance(likelihood, SwitchedLikelihood):
-        parts = likelihood.likelihoods
-        if any(isinstance(part, MonteCarloLikelihood) for part in parts):
-            raise ValueError(
-                "A SwitchedLikelihood of Monte Carlo likelihoods draws noise that no seed reaches; "
-                "use likelihoods with quadrature or in closed form."
-            )
-    infinity = tf.constant(np.inf, gpflow.default_float())
-    if any(isinstance(part, Ordinal) for part in parts) and np.isnan(tf.math.erf(infinity)):
-        raise ValueError(
-            "GPflow's Ordinal likelihood is NaN with this version of TensorFlow, whose erf(inf) is "
-            "NaN in float64 (TensorFlow issue 108483). Use float32 or another TensorFlow."
-        )
-
-
-def _check_last_layer(layers: list[Layer | Deterministic], likelihood: Likelihood) -> None:
-    if not layers:
-        raise ValueError("layers must hold at least one layer, but is empty.")
-    if not isinstance(layers[-1], Layer):
-        raise ValueError(
-            f"The last layer must be one of gpflow_gi.layers, since it is integrated against the "
-            f"likelihood, but is {_describe(layers[-1])}. A transformation of the outputs belongs "
-            "into the likelihood."
-        )
-    P = layers[-1].output_dim
-    if likelihood.latent_dim not in (None, P):
-        raise ValueError(
-            f"The likelihood {type(likelihood).__name__} takes {likelihood.latent_dim} latent "
-            f"functions, but the last layer has output_dim={P}."
-        )
-
-
-def _check_connections(layers: list[Layer | Deterministic], U: Any) -> None:
-    D = None if U is None else U.shape[1]
-    for i, layer in enumerate(layers, start=1):
-        if isinstance(layer, Deterministic):
-            if D is not None:
-                D = layer.output_dim_for(D)
-            elif layer.lacks_weights:
-                raise ValueError(
-                    f"Layer {i} ({_describe(layer)}) has no weights yet, and nothing here tells "
-                    "its number of inputs D. Call its method build([None, D]) first."
-                )
-            continue
-        posterior = layer.posterior
-        if posterior.uses_global_inducing and U is None:
-            raise ValueError(
-                f"Layer {i} ({_describe(layer)}) needs the model's inducing_inputs, but they were "
-                "not given."
-            )
-        if posterior.uses_global_inducing and posterior.num_inducing != U.shape[0]:
-            raise ValueError(
-                f"Layer {i} ({_describe(layer)}) has num_inducing={posterior.num_inducing}, but "
-                f"the model's inducing_inputs have {U.shape[0]} rows; they must be equal."
-            )
-        if isinstance(posterior, LocalInducing) and D is not None:
-            if posterior.inducing_inputs.shape[1] != D:
-                raise ValueError(
-                    f"Layer {i} ({_describe(layer)}) has inducing inputs of "
-                    f"{posterior.inducing_inputs.shape[1]} columns, but gets {D} from below."
-                )
-        if isinstance(posterior, LocalInducing):
-            D = posterior.inducing_inputs.shape[1]
-        if D is not None:
-            try:
-                layer.check_inputs(D)
-            except ValueError as error:
-                raise ValueError(f"Layer {i} ({_describe(layer)}): {error}") from None
-        D = layer.output_dim

@@ -53,6 +53,8 @@ class FunctionDraws:
                 "inside tf.function. Call them eagerly."
             )
         X = self._model._check_inputs(X)
+        if X.shape[0] == 0:
+            return tf.zeros([self._num_samples, 0, self._model.layers[-1].output_dim], X.dtype)
         if not self._layers:
             self._start(X.shape[-1])
         keys = _keys(X)

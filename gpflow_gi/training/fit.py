@@ -97,6 +97,8 @@ def fit(
     if batch_size is not None and batch_size >= num_rows:
         batch_size = None
     check_num_data(model, num_rows, batch_size)
+    if hasattr(model, "check_data"):
+        data = model.check_data(data)
     variables = list(model.trainable_variables)
     if not variables:
         raise ValueError("The model has no trainable parameters.")

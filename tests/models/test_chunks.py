@@ -32,7 +32,8 @@ def test_no_rows_at_all():
 @pytest.mark.compiled
 def test_rows_of_unknown_number_are_chunked_alike(rng, monkeypatch):
     """Eager with a known number of rows, and compiled for any number: the same noise."""
-    monkeypatch.setattr(chunks, "TARGET_SIZE", 4 * 3 * 13)  # 4 rows to a chunk
+    # 4 rows to a chunk: for each row and sample the likelihood's 20 quadrature points are most.
+    monkeypatch.setattr(chunks, "TARGET_SIZE", 4 * 3 * 20)
     model = random_deep_gp(rng, ("local", "global"))
     X, _ = random_data(rng, N=10)
 

@@ -95,6 +95,11 @@ def test_inside_a_graph_the_reason_is_said(rng):
         tf.function(draws)(tf.zeros([2, 2], tf.float64))
 
 
+def test_no_rows_have_no_values(rng):
+    draws = random_deep_gp(rng, ("global",), P=2).sample_functions(S, seed=0)
+    assert draws(np.zeros((0, 2))).shape == (S, 0, 2)
+
+
 def test_signed_zeros_are_equal(rng):
     draws = random_deep_gp(rng, ("global",)).sample_functions(S, seed=0)
     np.testing.assert_array_equal(draws(np.array([[0.0, 1.0]])), draws(np.array([[-0.0, 1.0]])))

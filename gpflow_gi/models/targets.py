@@ -1,0 +1,104 @@
+"""Whether targets and a likelihood fit together."""
+
+from typing import Any
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+from gpflow.likelihoods import (
+    Likelihood,
+    MonteCarloLikelihood,
+    MultiClass,
+    Ordinal,
+    ScalarLikelihood,
+    Softmax,
+    SwitchedLikelihood,
+)
+
+
+def check_likelihood(likelihood: Any) -> None:
+    """Check that every integral of the likelihood can be had, with noise from our seeds.
+
+    :raises TypeError: if it is no GPflow likelihood.
+    :raises ValueError: if it cannot.
+    """
+    if not isinstance(likelihood, Likelihood):
+        raise TypeError(f"likelihood must be a GPflow likelihood, but is {likelihood!r}.")
+    parts = [likelihood]
+    if isinstance(likelihood, SwitchedLikelihood):
+        parts = likelihood.likelihoods
+        if any(isinstance(part, MonteCarloLikelihood) for part in parts):
+            raise ValueError(
+                "A SwitchedLikelihood of Monte Carlo likelihoods draws noise that no seed reaches; "
+                "use likelihoods with quadrature or in closed form."
+            )
+    infinity = tf.constant(np.inf, gpflow.default_float())
+    if any(isinstance(part, Ordinal) for part in parts) and np.isnan(tf.math.erf(infinity)):
+        raise ValueError(
+            "GPflow's Ordinal likelihood is NaN with this version of TensorFlow, whose erf(inf) is "
+            "NaN in float64. Use float32 or another TensorFlow."
+        )
+
+
+def check_targets(likelihood: Likelihood, Y: Any, output_dim: int) -> tf.Tensor:
+    """`Y` in the type that the likelihood takes.
+
+    :param Y: [N, Q].
+    :param output_dim: P, of the model's last layer.
+    :return: [N, Q].
+    :raises ValueError: if Y is not numeric, or has a wrong number of columns or unknown labels.
+    """
+    Y = to_float("Y", Y)
+    if Y.shape.rank != 2:
+        raise ValueError(f"Y must have shape [N, Q], but has shape {Y.shape}.")
+    Q = _target_columns(likelihood, output_dim)
+    if Q not in (None, Y.shape[-1]):
+        raise ValueError(
+            f"Y has {Y.shape[-1]} columns, but the last layer's {output_dim} outputs and the "
+            f"likelihood {type(likelihood).__name__} make it {Q}."
+        )
+    _check_labels(likelihood, Y)
+    # Softmax alone of GPflow's likelihoods wants its class labels as integers.
+    return tf.cast(Y, gpflow.default_int()) if isinstance(likelihood, Softmax) else Y
+
+
+def to_float(name: str, value: Any) -> tf.Tensor:
+    """`value` as a tensor of GPflow's default float type.
+
+    :raises ValueError: if it is not numeric.
+    """
+    try:
+        return gpflow.utilities.to_default_float(value)
+    except (TypeError, ValueError, tf.errors.OpError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from None
+
+
+def _target_columns(likelihood: Likelihood, output_dim: int) -> int | None:
+    """Q, the columns that the targets must have; None where only the likelihood can tell."""
+    if isinstance(likelihood, SwitchedLikelihood):
+        return output_dim + 1  # the last column says which likelihood is meant
+    if isinstance(likelihood, ScalarLikelihood):
+        return output_dim
+    if isinstance(likelihood, MultiClass | Softmax):
+        return 1
+    return likelihood.observation_dim
+
+
+def _check_labels(likelihood: Likelihood, Y: tf.Tensor) -> None:
+    """Labels are indices, which TensorFlow either takes as they are or is unintelligible about."""
+    if isinstance(likelihood, MultiClass | Softmax):
+        num_labels, labels = likelihood.num_classes, Y
+    elif isinstance(likelihood, Ordinal):
+        num_labels, labels = likelihood.num_bins, Y
+    elif isinstance(likelihood, SwitchedLikelihood):
+        num_labels, labels = len(likelihood.likelihoods), Y[:, -1:]
+    else:
+        return
+    if not tf.executing_eagerly():
+        return  # values are not known yet
+    wrong = labels.numpy()[~np.isin(labels, range(num_labels))]
+    if wrong.size:
+        raise ValueError(
+            f"{type(likelihood).__name__} takes labels from 0 to {num_labels - 1} in the last "
+            f"column of Y, but it holds {wrong[0]:g}."
+        )
