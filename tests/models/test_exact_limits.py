@@ -59,6 +59,35 @@ def test_one_global_layer_at_the_data_is_gp_regression(rng, precision, mean_func
     )
 
 
+@pytest.mark.parametrize("N", [3, 20])
+def test_a_linear_kernel_is_bayesian_linear_regression(rng, N):
+    """Evidence and prediction in the space of the weights; with N = 20 k(U, U) is singular."""
+    X, Y = random_data(rng, N, D=4)
+    prior_variance = 0.7
+    posterior = gi.posteriors.GlobalInducing(
+        N, 1, pseudo_outputs=Y, pseudo_precision=np.full(N, 1 / NOISE)
+    )
+    layer = gi.layers.GPLayer(gpflow.kernels.Linear(prior_variance), 1, posterior)
+    model = gi.models.DeepGP(
+        [layer], gpflow.likelihoods.Gaussian(NOISE), num_data=N, inducing_inputs=X
+    )
+    precision = np.eye(4) / prior_variance + X.T @ X / NOISE
+    mean = np.linalg.solve(precision, X.T @ Y / NOISE)
+    # log p(Y) = log p(Y | w) + log p(w) - log p(w | Y) at any w, here the posterior mean
+    evidence = -0.5 * (
+        np.sum((Y - X @ mean) ** 2) / NOISE
+        + N * np.log(2 * np.pi * NOISE)
+        + np.sum(mean**2) / prior_variance
+        + 4 * np.log(prior_variance)
+        + np.linalg.slogdet(precision)[1]
+    )
+    np.testing.assert_allclose(model.elbo((X, Y)), evidence, atol=1e-7)
+    Xtest, _ = random_data(rng, N=5, D=4)
+    f_mean, f_cov = model.predict_f(Xtest, full_cov=True)
+    np.testing.assert_allclose(f_mean, Xtest @ mean, atol=1e-8)
+    np.testing.assert_allclose(f_cov[0], Xtest @ np.linalg.solve(precision, Xtest.T), atol=1e-8)
+
+
 def test_the_bound_is_below_the_evidence_anywhere_else(rng):
     X, Y = random_data(rng, N=12)
     gpr = gpflow.models.GPR((X, Y), kernel(), noise_variance=NOISE)
