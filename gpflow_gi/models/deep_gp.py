@@ -194,7 +194,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :param full_cov: give the covariance between rows instead of each row's variance. Takes
             memory of S N^2 and time of S N^3.
         """
-        X = self._check_inputs(X)
+        X = self.check_inputs(X)
         seed = as_seed(seed)
         if full_cov:
             draws = self._propagate_inducing(X, num_samples, fold_in(seed, 0), draw_all=True)
@@ -218,11 +218,10 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of new targets, as moments of the mixture over S samples."""
 
-        def reduce(seed: tf.Tensor, mean: tf.Tensor, var: tf.Tensor, X: tf.Tensor) -> Any:
-            moments = integration.predict_mean_and_var(self.likelihood, X, mean, var, seed)
-            return mixture.moments(*moments)
+        def reduce(*component: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            return mixture.moments(*self._moments_of_y(*component))
 
-        return self._predict([self._check_inputs(X)], num_samples, as_seed(seed), reduce)
+        return self._predict([self.check_inputs(X)], num_samples, as_seed(seed), reduce)
 
     @check_shapes(
         "X: [N, D]",
@@ -239,11 +238,10 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         too little for start from here.
         """
 
-        def reduce(seed: tf.Tensor, mean: tf.Tensor, var: tf.Tensor, X: tf.Tensor) -> Any:
-            moments = integration.predict_mean_and_var(self.likelihood, X, mean, var, seed)
-            return tuple(tf.transpose(moment, [1, 0, 2]) for moment in moments)
+        def reduce(*component: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            return tuple(tf.transpose(m, [1, 0, 2]) for m in self._moments_of_y(*component))
 
-        components = self._predict([self._check_inputs(X)], num_samples, as_seed(seed), reduce)
+        components = self._predict([self.check_inputs(X)], num_samples, as_seed(seed), reduce)
         mean, variance = (tf.transpose(component, [1, 0, 2]) for component in components)
         # Where nothing below the last layer is sampled, all components are one.
         shape = tf.concat([[num_samples], tf.shape(mean)[1:]], axis=0)
@@ -287,7 +285,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :param full_cov: draw the rows of a sample jointly, as values of one function; takes memory
             of S N^2 and time of S N^3. Without, each row has the right distribution by itself.
         """
-        X = self._check_inputs(X)
+        X = self.check_inputs(X)
         seed = as_seed(seed)
         S = positive_integer("num_samples", num_samples)
         propagated = self._propagate_inducing(X, S, fold_in(seed, 0), draw_all=full_cov)
@@ -327,7 +325,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             if isinstance(self.layers[end - 1], Deterministic):
                 continue
             propagated = propagate_inducing(
-                self.layers, self._U(), X.shape[-1], S, fold_in(seed, 0), stop=end
+                self.layers, self.inducing_inputs, X.shape[-1], S, fold_in(seed, 0), stop=end
             )
             for quantity, value in propagated.last.diagnostics():
                 if not _is_finite(value):
@@ -352,14 +350,13 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             return int(posterior.inducing_inputs.shape[-1])
         return None
 
-    def _U(self) -> tf.Tensor | None:
-        return None if self.inducing_inputs is None else tf.convert_to_tensor(self.inducing_inputs)
-
     def _propagate_inducing(
         self, X: tf.Tensor, num_samples: int, seed: tf.Tensor, *, draw_all: bool = False
     ) -> Propagated:
         S = positive_integer("num_samples", num_samples)
-        return propagate_inducing(self.layers, self._U(), X.shape[-1], S, seed, draw_all=draw_all)
+        return propagate_inducing(
+            self.layers, self.inducing_inputs, X.shape[-1], S, seed, draw_all=draw_all
+        )
 
     def _predict(
         self,
@@ -385,6 +382,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
 
         return in_chunks(chunk, rows, rows_per_chunk(num_samples * self._width()))
 
+    def _moments_of_y(
+        self, seed: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        return integration.predict_mean_and_var(self.likelihood, X, mean, variance, seed)
+
     def _width(self) -> int:
         """Numbers per row and sample in the largest array of a layer."""
         widths = [1]
@@ -396,7 +398,12 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         likelihood = self.layers[-1].output_dim * integration.points_per_row(self.likelihood)
         return max(*widths, likelihood)
 
-    def _check_inputs(self, X: Any) -> tf.Tensor:
+    def check_inputs(self, X: Any) -> tf.Tensor:
+        """X as a tensor of the type that the model takes.
+
+        :param X: [N, D].
+        :raises ValueError: if it does not fit the layers.
+        """
         X = to_float("X", X)
         if X.shape.rank != 2:
             raise ValueError(f"X must have shape [N, D], but has shape {X.shape}.")
@@ -417,7 +424,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
                 f"pairs as iter(dataset) is, but is {type(data).__name__}."
             )
         X, Y = data
-        X = self._check_inputs(X)
+        X = self.check_inputs(X)
         Y = check_targets(self.likelihood, Y, self.layers[-1].output_dim)
         if None not in (X.shape[0], Y.shape[0]) and X.shape[0] != Y.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows, but Y has {Y.shape[0]}.")

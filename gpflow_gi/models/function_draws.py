@@ -52,7 +52,7 @@ class FunctionDraws:
                 "Function draws remember the rows that they have seen, and so cannot be called "
                 "inside tf.function. Call them eagerly."
             )
-        X = self._model._check_inputs(X)
+        X = self._model.check_inputs(X)
         if X.shape[0] == 0:
             return tf.zeros([self._num_samples, 0, self._model.layers[-1].output_dim], X.dtype)
         if not self._layers:
@@ -69,7 +69,7 @@ class FunctionDraws:
         model = self._model
         propagated = propagate_inducing(
             model.layers,
-            model._U(),
+            model.inducing_inputs,
             input_dim,
             self._num_samples,
             fold_in(self._seed, 0),
@@ -78,7 +78,7 @@ class FunctionDraws:
         last = propagated.last.draw(propagated.num_samples, fold_in(self._seed, 1))
         if model.inducing_inputs is not None and model.layers[-1].posterior.uses_global_inducing:
             outputs, last = last.extend(propagated.inducing, self._seed)
-            self._remember(_keys(model._U()), outputs)
+            self._remember(_keys(tf.convert_to_tensor(model.inducing_inputs)), outputs)
         hidden = cast(list[Deterministic | LayerDraw], propagated.hidden)
         self._layers = [*hidden, last]
 

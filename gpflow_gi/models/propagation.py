@@ -105,8 +105,7 @@ def propagate_inducing(
     uses_U = [isinstance(lay, Layer) and lay.posterior.uses_global_inducing for lay in layers]
     hidden: list[Deterministic | ConditionedLayer | LayerDraw] = []
     kl: list[tf.Tensor] = []
-    if U is None:
-        U = tf.zeros([0, input_dim], gpflow.default_float())
+    U = tf.zeros([0, input_dim], gpflow.default_float()) if U is None else tf.convert_to_tensor(U)
     for i, layer in enumerate(layers):
         if isinstance(layer, Deterministic):
             U = layer(U)
