@@ -132,6 +132,9 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """The two terms of the bound, whose difference is :meth:`elbo`.
 
+        :param data: X [B, D] and Y [B, Q]: all rows, or a minibatch.
+        :param num_samples: S; the model's own by default.
+        :param seed: see the class.
         :return: the expected log likelihood of all `num_data` rows, and the sum over layers of
             KL(q || p); two of [], in nats.
         """
@@ -191,6 +194,10 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and (co)variance of f, as moments of the mixture over S samples.
 
+        :param X: [N, D].
+        :param num_samples: S, of the layers below the last.
+        :param seed: see the class.
+        :return: the mean, [N, P], and the variance, [N, P], or covariance, [P, N, N].
         :param full_cov: give the covariance between rows instead of each row's variance. Takes
             memory of S N^2 and time of S N^3.
         """
@@ -216,7 +223,13 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     def predict_y(
         self, X: Any, num_samples: int = DEFAULT_PREDICTION_SAMPLES, seed: Seed = None
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Mean and variance of new targets, as moments of the mixture over S samples."""
+        """Mean and variance of new targets, as moments of the mixture over S samples.
+
+        :param X: [N, D].
+        :param num_samples: S, of the layers below the last.
+        :param seed: see the class.
+        :return: two of [N, Q], in the units of the targets and their square.
+        """
 
         def reduce(*component: tf.Tensor) -> tuple[tf.Tensor, ...]:
             return mixture.moments(*self._moments_of_y(*component))
@@ -236,6 +249,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         The predictive distribution is the mixture of these S components with equal weights; with a
         Gaussian likelihood each component is Gaussian. Quantiles, scores and plots that moments are
         too little for start from here.
+
+        :param X: [N, D].
+        :param num_samples: S.
+        :param seed: see the class.
+        :return: two of [S, N, Q], in the units of the targets and their square.
         """
 
         def reduce(*component: tf.Tensor) -> tuple[tf.Tensor, ...]:
@@ -262,6 +280,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
 
         This is the density of the mixture itself, log 1/S sum_s p(y | sample s), not that of a
         Gaussian with the mixture's moments.
+
+        :param data: X [N, D] and Y [N, Q].
+        :param num_samples: S, of the layers below the last.
+        :param seed: see the class.
+        :return: [N].
         """
 
         def reduce(
@@ -282,6 +305,10 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> tf.Tensor:
         """Samples of f at `X`.
 
+        :param X: [N, D].
+        :param num_samples: S.
+        :param seed: see the class.
+        :return: [S, N, P].
         :param full_cov: draw the rows of a sample jointly, as values of one function; takes memory
             of S N^2 and time of S N^3. Without, each row has the right distribution by itself.
         """
@@ -301,6 +328,8 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     def sample_functions(self, num_samples: int, seed: Seed = None) -> FunctionDraws:
         """Draw S functions f from the posterior, to be evaluated again and again.
 
+        :param num_samples: S.
+        :param seed: see the class.
         :return: a callable from X [N, D] to [S, N, P], the same functions at every call.
         """
         S = positive_integer("num_samples", num_samples)
