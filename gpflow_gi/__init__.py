@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from . import models as models
     from . import plotting as plotting
     from . import posteriors as posteriors
+    from . import training as training
     from .training import fit as fit
 
 _SUBMODULES = (
@@ -34,6 +35,7 @@ _SUBMODULES = (
     "models",
     "plotting",
     "posteriors",
+    "training",
 )
 
 __all__ = ["__version__", "fit", *_SUBMODULES]

@@ -98,7 +98,10 @@ def build_deep_gp(
     width = positive_integer("hidden_dim", width)
     kernels = _kernels_of_layers(kernel, [D] + [width] * (num_layers - 1))
 
-    U = _inducing_inputs(X, positive_integer("num_inducing", num_inducing), seed)
+    num_inducing = positive_integer("num_inducing", num_inducing)
+    if set(methods) == {"prior"}:
+        num_inducing = 1  # none will be kept
+    U = _inducing_inputs(X, num_inducing, seed)
     layers = []
     F, Z = X, U  # the rows and the inducing points below a layer, were all layers their means
     for method, layer_kernel in zip(methods[:-1], kernels[:-1], strict=True):

@@ -239,7 +239,8 @@ def _compare(options: argparse.Namespace) -> int:
     num_rows, num_different = len(train.Y), len(np.unique(train.X, axis=0))
     num_inducing = min(settings.num_inducing, num_different)
     _say(
-        f"{table.name}: {len(table.Y)} rows, {table.X.shape[1]} inputs, target "
+        f"{table.name}: {len(table.Y)} rows, {table.X.shape[1]} "
+        f"{'input' if table.X.shape[1] == 1 else 'inputs'}, target "
         f"{table.target_name!r}; {num_rows} rows to train on, {len(test.Y)} to test on."
     )
     if num_inducing < settings.num_inducing:

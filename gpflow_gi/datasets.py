@@ -143,13 +143,20 @@ def _read_cells(path: Path) -> "pd.DataFrame":
     except pd.errors.ParserError as error:
         # "Error tokenizing data. C error: Expected 3 fields in line 5, saw 4"
         reason = str(error).split("C error: ")[-1].strip()
+        if "EOF inside string" in reason:
+            reason = "a quotation mark is never closed"
+        elif ";" in path.read_text(encoding="utf-8-sig").partition("\n")[0]:
+            reason += "; are its columns separated by semicolons?"
         raise DataError(f"{path} is not comma-separated values: {reason}.") from None
 
 
 def _column_names(path: Path, cells: "pd.DataFrame") -> list[str]:
     names = [name.strip() for name in cells.iloc[0]]
     if "" in names:
-        raise DataError(f"{path}, line 1: column {names.index('') + 1} has no name.")
+        raise DataError(
+            f"{path}, line 1: column {names.index('') + 1} has no name. Name it; or "
+            "if it is an index, write the table without."
+        )
     name, count = Counter(names).most_common(1)[0]
     if count > 1:
         raise DataError(f"{path}, line 1: {count} columns have the name {name!r}.")

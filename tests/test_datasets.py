@@ -157,7 +157,7 @@ def test_dropped_columns_may_hold_anything(csv):
         (b"a,y\n1,\xff\n", "table.csv is not a text file in UTF-8"),
         (b"\xff\xfea\x00,\x00", "table.csv is not a text file in UTF-8"),
         ("a,y\n1,2\n1,2,3\n", "not comma-separated values: Expected 2 fields in line 3, saw 3"),
-        ('a,y\n1,2\n"1,2\n', "not comma-separated values: EOF inside string"),
+        ('a,y\n1,2\n"1,2\n', "not comma-separated values: a quotation mark is never closed"),
         ("a,y\n", "has 0 rows of data: at least 3"),
         ("a,y\n1,2\n", "has 1 row of data: at least 3"),
         ("a,y\n1,2\n3,4\n", "has 2 rows of data: at least 3"),

@@ -35,7 +35,8 @@ class Result:
     :param name: what the model is called in reports.
     :param record: of its training.
     :param elbo: the bound on the training rows, per row, for the standardised target, in nats.
-    :param elbo_standard_error: of `elbo`, which is a mean over samples; 0 if it is exact.
+    :param elbo_standard_error: of `elbo`, a mean over samples; 0 if that is exact, NaN if it is of
+        one sample.
     :param log_density: [n], of the held-out targets on their original scale, in nats.
     :param crps: [n], in the unit of the target.
     :param rmse: in the unit of the target.
@@ -182,7 +183,8 @@ def estimate_elbo(
     :return: the ELBO and its standard error, in nats, summed over rows.
     """
     X, Y = data
-    at_once = None if num_samples is None else min(num_samples, _SAMPLES_AT_ONCE)
+    # At least two groups, if there are two samples: their spread gives the standard error.
+    at_once = None if num_samples is None else min(max(num_samples // 2, 1), _SAMPLES_AT_ONCE)
     repeats = 1 if num_samples is None or at_once is None else -(-num_samples // at_once)
     terms = tf.function(bound_terms_of(model, at_once))
     estimates = []
@@ -196,7 +198,12 @@ def estimate_elbo(
             share = len(X[rows]) / len(X)
             estimate += share * float(expected_log_likelihood - kl)
         estimates.append(estimate)
-    standard_error = float(np.std(estimates, ddof=1) / np.sqrt(repeats)) if repeats > 1 else 0.0
+    if num_samples is None:
+        standard_error = 0.0
+    else:
+        standard_error = (
+            float(np.std(estimates, ddof=1) / np.sqrt(repeats)) if repeats > 1 else np.nan
+        )
     return float(np.mean(estimates)), standard_error
 
 

@@ -13,6 +13,7 @@ from gpflow.kernels import Kernel, MultioutputKernel, SeparateIndependent, Share
 
 from ..kernels import KernelBasis
 from ..layers import GPLayer
+from ..layers.deterministic import check_is_a_function
 from ..models import DeepGP
 from ..posteriors import LocalInducing
 
@@ -147,12 +148,10 @@ def _keras_layer(layer: Any, name: str) -> Any:
         )
     if not isinstance(layer, tf_keras.layers.Layer):
         raise TypeError(f"{name} is no layer of gpflow.keras.tf_keras.")
-    for part in (layer, *layer.submodules):
-        if isinstance(part, _DIFFERENT_IN_TRAINING):
-            raise TypeError(
-                f"{name} cannot be converted: {type(part).__name__} does something else in "
-                "training than in prediction, while layers here are functions."
-            )
+    try:
+        check_is_a_function(layer)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} cannot be converted: {error}") from None
     if not layer.built:
         raise ValueError(
             f"{name} was never used, so that Keras has not built it yet. Evaluate the model once, "
@@ -169,12 +168,6 @@ def _keras_layer(layer: Any, name: str) -> Any:
     copy.build_from_config(layer.get_build_config())
     copy.set_weights(layer.get_weights())
     return copy
-
-
-_DIFFERENT_IN_TRAINING = (
-    tf_keras.__internal__.layers.BaseRandomLayer,  # Dropout, GaussianNoise and their like
-    tf_keras.layers.BatchNormalization,
-)
 
 
 def _num_samples(hidden_layers: list[Any]) -> int:

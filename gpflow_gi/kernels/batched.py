@@ -4,6 +4,10 @@ GPflow's ``kernel(X1, X2)`` of [S, M, D] and [S, N, D] is the covariance between
 [S, M, S, N]. Layers need it sample by sample: [S, M, N].
 """
 
+import operator
+from typing import Any, cast
+from weakref import WeakKeyDictionary, ref
+
 import tensorflow as tf
 from gpflow.kernels import Kernel
 
@@ -47,7 +51,31 @@ def flatten_rows(X: tf.Tensor) -> tf.Tensor:
 
 
 def _for_each_sample(kernel: Kernel, *inputs: tf.Tensor) -> tf.Tensor:
-    if tf.executing_eagerly() and inputs[0].shape[0] < 10:
-        # Vectorising traces anew at each eager call, which takes the time of about ten kernels.
+    if not tf.executing_eagerly():
+        return tf.vectorized_map(lambda one: kernel(*one), inputs)
+    if inputs[0].shape[0] < 10:
         return tf.stack([kernel(*one) for one in zip(*map(tf.unstack, inputs), strict=True)])
-    return tf.vectorized_map(lambda one: kernel(*one), inputs)
+    return _compiled(kernel, len(inputs))(*inputs)
+
+
+_COMPILED: WeakKeyDictionary[Kernel, dict[int, tuple[tuple[Any, ...], Any]]] = WeakKeyDictionary()
+
+
+def _compiled(kernel: Kernel, num_inputs: int) -> Any:
+    """The vectorised kernel for eager callers, traced once for each kernel.
+
+    ``tf.vectorized_map`` by itself traces anew at each eager call, which takes time and memory.
+    """
+    parameters = kernel.parameters
+    functions = _COMPILED.setdefault(kernel, {})
+    known, function = functions.get(num_inputs, ((), None))
+    same = len(known) == len(parameters) and all(map(operator.is_, known, parameters))
+    if function is None or not same:
+        # Not the kernel itself: the dictionary would keep it alive.
+        reference = ref(kernel)
+        function = tf.function(
+            lambda *inputs: tf.vectorized_map(lambda one: cast(Kernel, reference())(*one), inputs),
+            reduce_retracing=True,
+        )
+        functions[num_inputs] = (parameters, function)
+    return function

@@ -5,6 +5,7 @@ from typing import Any
 
 import gpflow
 import tensorflow as tf
+from gpflow.keras import tf_keras
 
 
 class Deterministic(gpflow.Module):
@@ -19,7 +20,9 @@ class Deterministic(gpflow.Module):
         """Wrap a function.
 
         :param function: from rows [N, D] to rows [N, D']. It must treat each row by itself.
-        :raises TypeError: if it is not callable, or belongs to another Keras than GPflow's.
+        :raises TypeError: if it is not callable, belongs to another Keras than GPflow's, or is a
+            Keras layer that does something else in training than in prediction.
+        :raises ValueError: if it is a Keras layer with a loss of its own.
         """
         super().__init__()
         if isinstance(function, type) or not callable(function):
@@ -33,6 +36,8 @@ class Deterministic(gpflow.Module):
                 "modules do not see, so that they would not be trained. Use the same layer of "
                 "gpflow.keras.tf_keras."
             )
+        if isinstance(function, tf_keras.layers.Layer):
+            check_is_a_function(function)
         self.function = function
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
@@ -69,3 +74,32 @@ class Deterministic(gpflow.Module):
     def lacks_weights(self) -> bool:
         """Whether this is a Keras layer that has not created its weights yet."""
         return not getattr(self.function, "built", True)
+
+
+_DIFFERENT_IN_TRAINING = (
+    tf_keras.__internal__.layers.BaseRandomLayer,  # Dropout, GaussianNoise and their like
+    tf_keras.layers.BatchNormalization,
+)
+
+
+def check_is_a_function(layer: Any) -> None:
+    """Check that a Keras layer is a function of its inputs and nothing else.
+
+    :raises TypeError: if it does something else in training than in prediction.
+    :raises ValueError: if it has a loss of its own.
+    """
+    for part in (layer, *layer.submodules):
+        if isinstance(part, _DIFFERENT_IN_TRAINING):
+            raise TypeError(
+                f"{type(part).__name__} does something else in training than in prediction, while "
+                "layers here are functions."
+            )
+        regularised = [name for name in _REGULARIZERS if getattr(part, name, None) is not None]
+        if regularised:
+            raise ValueError(
+                f"{type(part).__name__} adds a loss of its own to the bound ({regularised[0]}). "
+                "Remove it."
+            )
+
+
+_REGULARIZERS = ("kernel_regularizer", "bias_regularizer", "activity_regularizer")

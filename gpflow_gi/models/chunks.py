@@ -8,6 +8,9 @@ TARGET_SIZE = 4_000_000
 """Numbers in the largest arrays of one chunk (32 MB in float64): a few times a processor's cache,
 and small beside any machine's memory."""
 
+_MANY = 20
+"""Compiling an eager caller's loop pays from so many chunks on."""
+
 
 def rows_per_chunk(numbers_per_row: int) -> int:
     """Rows of one chunk, if each needs `numbers_per_row` numbers in the largest array."""
@@ -29,6 +32,13 @@ def in_chunks(
     N = rows[0].shape[0]
     if N is not None and N <= chunk:
         return function(tf.constant(0), *rows)
+    if tf.executing_eagerly() and N <= _MANY * chunk:
+        starts = range(0, N, chunk)
+        parts = [
+            function(tf.constant(i), *(row[start : start + chunk] for row in rows))
+            for i, start in enumerate(starts)
+        ]
+        return tuple(tf.concat(part, axis=0) for part in zip(*parts, strict=True))
     shapes: list[tf.TensorShape] = []
     dtypes: list[tf.DType] = []
 

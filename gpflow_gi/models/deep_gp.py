@@ -14,7 +14,7 @@ from gpflow.models import BayesianModel, ExternalDataTrainingLossMixin
 
 from ..layers import Deterministic, Layer
 from ..posteriors import LocalInducing
-from ..seeds import Seed, as_seed, fold_in
+from ..seeds import Seed, as_seed, fold_in, standard_normal
 from ..validation import finite_array, positive_integer
 from . import integration, mixture
 from .chunks import in_chunks, rows_per_chunk
@@ -46,8 +46,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
 
     Every method raises ValueError where its data do not fit the model, and, as GPflow's do,
     ``check_shapes.exceptions.ShapeMismatchError`` where they have a wrong rank or X and Y have
-    different numbers of rows. An eager prediction of more rows than fit into one chunk (some
-    hundreds, for a hundred samples and inducing points) is compiled anew at each call.
+    different numbers of rows.
     """
 
     def __init__(
@@ -315,14 +314,21 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         X = self.check_inputs(X)
         seed = as_seed(seed)
         S = positive_integer("num_samples", num_samples)
-        propagated = self._propagate_inducing(X, S, fold_in(seed, 0), draw_all=full_cov)
-        if full_cov:
-            F = propagated.rows_jointly(X, fold_in(seed, 1))
-            draw = propagated.last.draw(propagated.num_samples, fold_in(seed, 2))
-            samples, _ = draw.extend(F, fold_in(seed, 3))
-        else:
-            moments = propagated.predict(X, fold_in(seed, 1))
-            samples = propagated.sample(*moments, fold_in(seed, 2))
+        if not full_cov:
+
+            def reduce(
+                seed: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor
+            ) -> tuple[tf.Tensor]:
+                shape = tf.concat([[S], tf.shape(mean)[1:]], axis=0)
+                noise = standard_normal(shape, seed, mean.dtype)
+                return (tf.transpose(mean + tf.sqrt(variance) * noise, [1, 0, 2]),)
+
+            (samples,) = self._predict([X], S, seed, reduce)
+            return tf.transpose(samples, [1, 0, 2])
+        propagated = self._propagate_inducing(X, S, fold_in(seed, 0), draw_all=True)
+        F = propagated.rows_jointly(X, fold_in(seed, 1))
+        draw = propagated.last.draw(propagated.num_samples, fold_in(seed, 2))
+        samples, _ = draw.extend(F, fold_in(seed, 3))
         return samples if samples.shape.rank == 3 else samples[None]
 
     def sample_functions(self, num_samples: int, seed: Seed = None) -> FunctionDraws:

@@ -30,7 +30,7 @@ class Propagated:
     hidden: list[Deterministic | ConditionedLayer | LayerDraw]
     last: ConditionedLayer
     kl: tf.Tensor
-    """Sum of KL(q || p) over the layers, given the layers below: [] or [S]."""
+    """Sum of KL(q || p) over the layers, each given the layers below, mean over samples: []."""
 
     inducing: tf.Tensor
     """U below the last layer, [M, D'] or [S, M, D']; [0, D'] where that layer does not use it."""
@@ -52,11 +52,15 @@ class Propagated:
                 F = layer.rows(F, layer_seed)
             else:
                 mean, variance = layer.predict(F)
-                F = self.sample(mean, variance, layer_seed)
+                F = self._sample(mean, variance, layer_seed)
         return F
 
     def rows_jointly(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """The same, with the rows of each sample drawn jointly; needs every layer to be a draw."""
+        """The same, with the rows of each sample drawn jointly; needs every layer to be a draw.
+
+        :param X: [N, D].
+        :return: F, [N, D'] or [S, N, D'].
+        """
         F = X
         for i, layer in enumerate(self.hidden):
             if isinstance(layer, Deterministic):
@@ -73,7 +77,7 @@ class Propagated:
         """
         return self.last.predict(self.rows(X, seed))
 
-    def sample(self, mean: tf.Tensor, variance: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    def _sample(self, mean: tf.Tensor, variance: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """Draw S times from N(mean, variance), row by row: [N, P] or [S, N, P]."""
         shape = tf.shape(mean)
         if self.num_samples is not None and mean.shape.rank == 2:

@@ -66,7 +66,7 @@ class Minibatches:
     def _permutation(self, epoch: tf.Tensor) -> tf.Tensor:
         seed = fold_in(self._seed, epoch)
         if self._jit_compile:
-            # XLA has no shuffle. Elsewhere sorting takes ten times as long.
+            # XLA has no shuffle. Elsewhere sorting takes longer.
             keys = tf.random.stateless_uniform(
                 [self._num_rows], seed, minval=None, maxval=None, dtype=tf.int64
             )

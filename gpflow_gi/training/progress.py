@@ -54,7 +54,7 @@ class Progress:
     def compiled(self, seconds: float) -> None:
         """Start the clock: the rate shown is that of training.
 
-        :param seconds: of training, in sessions before this one.
+        :param seconds: of training, in runs that this one resumes.
         """
         self._started = (self._step, seconds)
         self._bar.set_description("training", refresh=False)

@@ -1,9 +1,11 @@
 """Prediction in chunks of bounded size."""
 
+import gpflow
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from gpflow_gi.kernels import batched
 from gpflow_gi.models import chunks, deep_gp
 
 from ..builders import random_data, random_deep_gp
@@ -55,6 +57,45 @@ def test_a_prediction_does_not_depend_on_the_chunks_but_through_its_noise(rng, m
         whole, [*model.predict_y(X), model.predict_log_density((X, Y))], strict=True
     ):
         np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_samples_of_rows_come_in_chunks(rng, monkeypatch):
+    model = random_deep_gp(rng, ("local", "global"))
+    X, _ = random_data(rng, N=10)
+    monkeypatch.setattr(chunks, "TARGET_SIZE", 4 * 3 * 20)
+    sizes = []
+    monkeypatch.setattr(
+        deep_gp,
+        "in_chunks",
+        lambda function, rows, chunk: chunks.in_chunks(
+            lambda i, *part: sizes.append(len(part[0])) or function(i, *part), rows, chunk
+        ),
+    )
+    samples = model.predict_f_samples(X, 3, full_cov=False, seed=0)
+    assert samples.shape == (3, 10, 1)
+    assert sizes == [4, 4, 2]
+
+
+def test_an_eager_caller_is_not_traced_anew(rng, monkeypatch):
+    """Neither for its chunks nor for kernels of many samples: that would take memory each time."""
+    model = random_deep_gp(rng, ("global", "global"))
+    X, _ = random_data(rng, N=10)
+    monkeypatch.setattr(chunks, "TARGET_SIZE", 4 * 12 * 20)
+    model.predict_f(X, num_samples=12, seed=0)
+    model.predict_f(X, num_samples=12, seed=0)
+    kernel = model.layers[1].kernel
+    count = batched._compiled(kernel, 2).experimental_get_tracing_count()
+    for _ in range(3):
+        model.predict_f(X, num_samples=12, seed=0)
+    assert batched._compiled(kernel, 2).experimental_get_tracing_count() == count
+    # Other parameters are seen, and so is another parameter object.
+    before = model.predict_f(X, num_samples=12, seed=0)[0].numpy()
+    kernel.lengthscales.assign(2 * kernel.lengthscales)
+    changed = model.predict_f(X, num_samples=12, seed=0)[0].numpy()
+    kernel.lengthscales = gpflow.Parameter(kernel.lengthscales.numpy() / 2)
+    again = model.predict_f(X, num_samples=12, seed=0)[0].numpy()
+    assert np.max(np.abs(changed - before)) > 1e-3
+    np.testing.assert_allclose(again, before, atol=1e-10)
 
 
 def test_chunks_shrink_with_samples_and_inducing_points():

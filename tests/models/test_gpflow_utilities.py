@@ -93,6 +93,20 @@ def test_natural_gradient_finds_the_optimum_in_one_step(data, rng):
         np.testing.assert_allclose(model.elbo(data), optimum, atol=2e-4)  # jitter
 
 
+def test_natural_gradients_of_two_layers_take_a_call_each(data, rng):
+    """GPflow's optimizer takes parameters of one size at a time."""
+    model = random_deep_gp(rng, ("local", "local"), num_data=len(data[0]))
+    before = model.elbo(data, num_samples=50, seed=0)
+    natural_gradient = gpflow.optimizers.NaturalGradient(gamma=0.1)
+    for _ in range(3):
+        for layer in model.layers:
+            natural_gradient.minimize(
+                model.training_loss_closure(data, compile=False, seed=1),
+                [(layer.posterior.q_mu, layer.posterior.q_sqrt)],
+            )
+    assert model.elbo(data, num_samples=50, seed=0) > before + 1
+
+
 @pytest.mark.compiled
 def test_training_loop(data, rng):
     model = one_layer(rng, "global")
