@@ -129,7 +129,7 @@ def test_interrupt_within_a_call(tmp_path):
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
 
     def start_timer(report):
-        if report.step == 11:
+        if report.step == 1:
             timer.start()
 
     with pytest.raises(KeyboardInterrupt):
@@ -144,7 +144,7 @@ def test_interrupt_within_a_call(tmp_path):
     timer.join()
     latest = tf.train.latest_checkpoint(str(tmp_path))
     step = int(tf.train.load_variable(latest, "step/.ATTRIBUTES/VARIABLE_VALUE"))
-    assert step > 11
+    assert step >= 1
     train(expected, DATA, steps=step, **SETTINGS)
     assert_same(model, expected)
 
