@@ -1,4 +1,4 @@
-"""gpflow_gi: deep Gaussian processes with global inducing point posteriors, for GPflow.
+"""gpflow_gi: deep Gaussian processes and Bayesian neural networks with global inducing points.
 
 Ober & Aitchison, "Global inducing point variational posteriors for Bayesian neural networks and
 deep Gaussian processes", ICML 2021, arXiv:2005.08140.
@@ -14,27 +14,33 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from . import architectures as architectures
+    from . import bounds as bounds
     from . import datasets as datasets
     from . import interop as interop
     from . import kernels as kernels
     from . import layers as layers
     from . import metrics as metrics
     from . import models as models
+    from . import nonlinearities as nonlinearities
     from . import plotting as plotting
     from . import posteriors as posteriors
+    from . import priors as priors
     from . import training as training
     from .training import fit as fit
 
 _SUBMODULES = (
     "architectures",
+    "bounds",
     "datasets",
     "interop",
     "kernels",
     "layers",
     "metrics",
     "models",
+    "nonlinearities",
     "plotting",
     "posteriors",
+    "priors",
     "training",
 )
 

@@ -5,6 +5,7 @@ no sample axis and is never tiled over it: the sample axis of the other factor i
 columns, so that one matrix product or one triangular solve serves all samples.
 """
 
+import numpy as np
 import tensorflow as tf
 
 
@@ -47,9 +48,29 @@ def transposed_product(left: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
     return tf.matmul(left, right, transpose_a=True)
 
 
+def product(left: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
+    """A B.
+
+    :param left: A, [N, K] or [S, N, K].
+    :param right: B, [K, P] or [S, K, P].
+    :return: [N, P] if neither has a sample axis, else [S, N, P].
+    """
+    if left.shape.rank == 2 and right.shape.rank == 3:
+        return unfold(tf.matmul(left, fold(right)), tf.shape(right)[0])
+    return tf.matmul(left, right)
+
+
 def sum_of_squares(columns: tf.Tensor) -> tf.Tensor:
     """|a|^2 of each column: [..., K, N] -> [..., N]."""
     return tf.reduce_sum(tf.square(columns), axis=-2)
+
+
+def not_below_zero(variance: tf.Tensor) -> tf.Tensor:
+    """A variance that came out as a difference, which rounding can take below zero.
+
+    The floor is the smallest number whose square root has a finite gradient.
+    """
+    return tf.maximum(variance, np.finfo(variance.dtype.as_numpy_dtype).tiny)
 
 
 def concat_rows(upper: tf.Tensor, lower: tf.Tensor) -> tf.Tensor:

@@ -16,6 +16,17 @@ def positive_integer(name: str, value: Any) -> int:
     return int(value)
 
 
+def positive_number(name: str, value: Any) -> float:
+    """`value` as a float.
+
+    :raises ValueError: if it is not one positive, finite number in GPflow's default float type.
+    """
+    number = finite_array(name, value, ())
+    if number <= 0:
+        raise ValueError(f"{name} must be positive, but is {number}.")
+    return float(number)
+
+
 def finite_array(name: str, value: Any, shape: tuple[int | None, ...] | None = None) -> np.ndarray:
     """`value` as an array of GPflow's default float type.
 
@@ -35,6 +46,8 @@ def finite_array(name: str, value: Any, shape: tuple[int | None, ...] | None = N
         raise ValueError(f"{name} must have shape [{wanted}], but has shape {list(array.shape)}.")
     if array.size == 0:
         raise ValueError(f"{name} must not be empty, but has shape {list(array.shape)}.")
+    if array.ndim == 0 and not np.isfinite(array):
+        raise ValueError(f"{name} must be finite, but is {array}.")
     if not np.all(np.isfinite(array)):
         where = ", ".join(str(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name} must be finite, but {name}[{where}] is not.")

@@ -2,16 +2,17 @@
 
 Every layer is a linear model in a whitened basis, f(x) = m(x) + a(x)^T z + r(x) with the prior
 z ~ N(0, I), and every approximate posterior is a Gaussian q(z), independent over outputs. K basis
-functions, P outputs, N inputs; a sample axis S stands in front where what lies below was sampled.
+functions, P outputs, N rows; a sample axis S stands in front where what lies below was sampled.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+import numpy as np
 import tensorflow as tf
 
 from . import linalg
-from .kernels import KernelBasis
+from .basis import Basis
 from .seeds import standard_normal
 
 
@@ -27,11 +28,7 @@ class WhitenedDraw:
 
 
 class WhitenedGaussian(ABC):
-    """q(z), independent over outputs.
-
-    What q says of f at inputs X is its mean and how much of the prior's covariance it explains
-    away: Cov[f] = k(X, X) - explained, where explained = A^T A - Cov[A^T z] for A = a(X).
-    """
+    """q(z), independent over outputs, and what it says of f - m."""
 
     mean: tf.Tensor
     """[K, P] or [S, K, P]."""
@@ -41,8 +38,8 @@ class WhitenedGaussian(ABC):
         """KL(q(z) || p(z)), summed over outputs: [] or [S]."""
 
     @abstractmethod
-    def explain(self, basis: KernelBasis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Mean of f - m at each row of `X`, and the variance explained away.
+    def predict(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of f - m at each row of `X`, with z and r integrated out.
 
         :param basis: the one that q was made for.
         :param X: [N, D] or [S, N, D].
@@ -50,8 +47,8 @@ class WhitenedGaussian(ABC):
         """
 
     @abstractmethod
-    def explain_jointly(self, basis: KernelBasis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """The same, with the covariance over rows that is explained away.
+    def predict_jointly(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """The same, with the covariance over rows.
 
         :return: [..., N, P], and [..., P, N, N] or, where the outputs share it, [..., 1, N, N].
         """
@@ -72,8 +69,31 @@ class WhitenedGaussian(ABC):
         return standard_normal(shape, seed, self.mean.dtype)
 
 
+def integrate(
+    q: WhitenedGaussian, basis: Basis, X: tf.Tensor, full_cov: bool
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Moments of f - m at `X`, with z and r integrated out.
+
+    :param X: [N, D] or [S, N, D].
+    :return: the mean, [..., N, P], and the variance of the same shape, or with `full_cov` the
+        covariance over rows, [..., P, N, N].
+    """
+    if full_cov:
+        mean, covariance = q.predict_jointly(basis, X)
+        num_outputs = tf.shape(mean)[-1] // tf.shape(covariance)[-3]
+        return mean, tf.repeat(covariance, num_outputs, axis=-3)
+    if X.shape.rank == 3 and not basis.is_sampled and q.mean.shape.rank == 2:
+        # Nothing here depends on the sample, so that samples are only more rows.
+        rows = tf.reshape(X, [-1, X.shape[-1]])
+        mean, variance = integrate(q, basis, rows, full_cov=False)
+        shape = tf.concat([tf.shape(X)[:-1], tf.shape(mean)[-1:]], axis=0)
+        return tf.reshape(mean, shape), tf.reshape(variance, shape)
+    mean, variance = q.predict(basis, X)
+    return mean, tf.broadcast_to(variance, tf.shape(mean))
+
+
 class StandardNormal(WhitenedGaussian):
-    """q = p = N(0, I), which explains nothing."""
+    """q = p = N(0, I)."""
 
     def __init__(self, A: tf.Tensor, num_outputs: int) -> None:
         """:param A: [K, M] or [S, K, M]; only its type, K and S matter."""
@@ -82,22 +102,44 @@ class StandardNormal(WhitenedGaussian):
     def kl(self) -> tf.Tensor:
         return tf.zeros(tf.shape(self.mean)[:-2], self.mean.dtype)
 
-    def explain(self, basis: KernelBasis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        shape = tf.concat([tf.shape(X)[:-1], tf.shape(self.mean)[-1:]], axis=0)
-        nothing = tf.zeros(shape, self.mean.dtype)
-        return nothing, nothing
+    def predict(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        variance = basis.variance(X)[..., None]
+        outputs = tf.ones(tf.shape(self.mean)[-1:], variance.dtype)
+        return tf.zeros_like(variance) * outputs, variance
 
-    def explain_jointly(self, basis: KernelBasis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        mean, _ = self.explain(basis, X)
-        N = tf.shape(X)[-2]
-        return mean, tf.zeros(tf.concat([tf.shape(X)[:-2], [1, N, N]], axis=0), mean.dtype)
+    def predict_jointly(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        covariance = basis.covariance(X)
+        shape = tf.concat([tf.shape(covariance)[:-1], tf.shape(self.mean)[-1:]], axis=0)
+        return tf.zeros(shape, covariance.dtype), covariance[..., None, :, :]
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
         z = self._standard_normal(num_samples, seed)
         return WhitenedDraw(z, tf.zeros(tf.shape(z)[:-2], z.dtype))
 
 
-class FreeGaussian(WhitenedGaussian):
+class WeightGaussian(WhitenedGaussian):
+    """A q(z) whose variance of a^T z is at hand, to which that of the residual is added."""
+
+    def predict(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        A = basis(X)
+        variance = self._spread(A) + basis.residual_variance(X, A)[..., None]
+        return linalg.transposed_product(A, self.mean), variance
+
+    def predict_jointly(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        A = basis(X)
+        covariance = self._spread_jointly(A) + basis.residual_covariance(X, A)[..., None, :, :]
+        return linalg.transposed_product(A, self.mean), covariance
+
+    @abstractmethod
+    def _spread(self, A: tf.Tensor) -> tf.Tensor:
+        """Variances of the columns' a^T z: [..., K, N] -> [..., N, P] or [..., N, 1]."""
+
+    @abstractmethod
+    def _spread_jointly(self, A: tf.Tensor) -> tf.Tensor:
+        """Their covariances: [..., K, N] -> [..., P, N, N] or [..., 1, N, N]."""
+
+
+class FreeGaussian(WeightGaussian):
     """q(z_p) = N(q_mu_p, q_sqrt_p q_sqrt_p^T), as in GPflow's whitened SVGP."""
 
     def __init__(self, q_mu: tf.Tensor, q_sqrt: tf.Tensor) -> None:
@@ -114,24 +156,6 @@ class FreeGaussian(WhitenedGaussian):
             - self._log_determinant()
         )
 
-    def explain(self, basis: KernelBasis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        A = basis(X)
-        # All outputs' q_sqrt^T A in one product: [P*K, K] [K, N].
-        num_outputs, K, _ = tf.unstack(tf.shape(self.q_sqrt))
-        stacked = tf.reshape(tf.linalg.matrix_transpose(self.q_sqrt), [num_outputs * K, K])
-        shape = tf.concat([tf.shape(A)[:-2], [num_outputs, K, tf.shape(A)[-1]]], axis=0)
-        variance = linalg.sum_of_squares(tf.reshape(tf.matmul(stacked, A), shape))
-        variance = tf.linalg.matrix_transpose(variance)
-        mean = linalg.transposed_product(A, self.mean)
-        return mean, linalg.sum_of_squares(A)[..., None] - variance
-
-    def explain_jointly(self, basis: KernelBasis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        A = basis(X)
-        root = tf.matmul(self.q_sqrt, A[..., None, :, :], transpose_a=True)
-        explained = tf.matmul(A, A, transpose_a=True)[..., None, :, :]
-        explained -= tf.matmul(root, root, transpose_a=True)
-        return linalg.transposed_product(A, self.mean), explained
-
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
         eps = self._standard_normal(num_samples, seed)
         z = self.mean + tf.einsum("pkl,...lp->...kp", self.q_sqrt, eps)
@@ -139,5 +163,64 @@ class FreeGaussian(WhitenedGaussian):
         squares = tf.reduce_sum(tf.square(eps) - tf.square(z), axis=[-2, -1])
         return WhitenedDraw(z, 0.5 * (squares + self._log_determinant()))
 
+    def _spread(self, A: tf.Tensor) -> tf.Tensor:
+        # All outputs' q_sqrt^T A in one product: [P*K, K] [K, N].
+        num_outputs, K, _ = tf.unstack(tf.shape(self.q_sqrt))
+        stacked = tf.reshape(tf.linalg.matrix_transpose(self.q_sqrt), [num_outputs * K, K])
+        shape = tf.concat([tf.shape(A)[:-2], [num_outputs, K, tf.shape(A)[-1]]], axis=0)
+        variance = linalg.sum_of_squares(tf.reshape(tf.matmul(stacked, A), shape))
+        return tf.linalg.matrix_transpose(variance)
+
+    def _spread_jointly(self, A: tf.Tensor) -> tf.Tensor:
+        root = tf.matmul(self.q_sqrt, A[..., None, :, :], transpose_a=True)
+        return tf.matmul(root, root, transpose_a=True)
+
     def _log_determinant(self) -> tf.Tensor:
         return tf.reduce_sum(tf.math.log(tf.square(tf.linalg.diag_part(self.q_sqrt))))
+
+
+class DiagonalGaussian(WeightGaussian):
+    """q(z) = N(mean, scale^2), independent over all coordinates."""
+
+    def __init__(self, mean: tf.Tensor, scale: tf.Tensor) -> None:
+        """:param mean: [K, P] or [S, K, P]. :param scale: standard deviations, as the mean."""
+        self.mean = mean
+        self._scale = scale
+
+    def kl(self) -> tf.Tensor:
+        terms = tf.square(self._scale) + tf.square(self.mean) - 1.0
+        terms -= 2.0 * tf.math.log(self._scale)
+        return 0.5 * tf.reduce_sum(terms, axis=[-2, -1])
+
+    def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
+        eps = self._standard_normal(num_samples, seed)
+        z = self.mean + self._scale * eps
+        terms = tf.square(eps) - tf.square(z) + 2.0 * tf.math.log(self._scale)
+        return WhitenedDraw(z, 0.5 * tf.reduce_sum(terms, axis=[-2, -1]))
+
+    def _spread(self, A: tf.Tensor) -> tf.Tensor:
+        return linalg.transposed_product(tf.square(A), tf.square(self._scale))
+
+    def _spread_jointly(self, A: tf.Tensor) -> tf.Tensor:
+        scaled = A[..., None, :, :] * tf.linalg.matrix_transpose(self._scale)[..., None]
+        return tf.matmul(scaled, scaled, transpose_a=True)
+
+
+class PointMass(WeightGaussian):
+    """All probability at one z, or at one for each sample; it has no density."""
+
+    def __init__(self, z: tf.Tensor) -> None:
+        """:param z: [K, P] or [S, K, P]."""
+        self.mean = z
+
+    def kl(self) -> tf.Tensor:
+        return tf.fill(tf.shape(self.mean)[:-2], tf.constant(np.inf, self.mean.dtype))
+
+    def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
+        return WhitenedDraw(self.mean, -self.kl())
+
+    def _spread(self, A: tf.Tensor) -> tf.Tensor:
+        return tf.zeros_like(A[..., 0, :, None])
+
+    def _spread_jointly(self, A: tf.Tensor) -> tf.Tensor:
+        return tf.zeros_like(tf.matmul(A, A, transpose_a=True))[..., None, :, :]

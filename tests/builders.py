@@ -87,6 +87,76 @@ def random_deep_gp(
     )
 
 
+DENSE_KINDS = ("global", "full", "own", "own full", "local", "local full", "factorised", "prior")
+
+
+def random_dense_posterior(
+    rng: np.random.Generator, kind: str, D: int, P: int, M: int = NUM_INDUCING
+) -> gi.posteriors.Posterior:
+    """A posterior for a dense layer with a bias, away from every symmetry."""
+    if kind == "prior":
+        return gi.posteriors.Prior()
+    if kind == "factorised":
+        return gi.posteriors.Factorised(
+            mean=rng.normal(size=(D + 1, P)),
+            standard_deviation=0.3 * np.exp(rng.normal(size=(D + 1, P))),
+        )
+    outputs = (P,) if kind.startswith("own") else ()
+    M = M + 1 if kind.startswith("local") else M
+    Lambda = np.exp(rng.normal(size=(*outputs, M)))
+    if kind.endswith("full"):
+        T = np.eye(M) + np.tril(0.5 * rng.normal(size=(*outputs, M, M)))
+        Lambda = T @ np.swapaxes(T, -1, -2)
+    pseudo_data = {
+        "pseudo_outputs": rng.normal(size=(M, P)),
+        "pseudo_precision": Lambda,
+        "precision": "full" if kind.endswith("full") else "diagonal",
+        "shared": not outputs,
+    }
+    if kind.startswith("local"):
+        return gi.posteriors.LocalInducing(rng.normal(size=(M, D)), P, **pseudo_data)
+    return gi.posteriors.GlobalInducing(M, P, **pseudo_data)
+
+
+def random_prior(kind: str) -> gi.priors.WeightPrior:
+    priors = gi.priors
+    return {
+        "neal": priors.NealPrior,
+        "standard": lambda: priors.StandardPrior(0.5),
+        "scale": lambda: priors.ScalePrior(alpha=1.5, beta=2.5),
+    }[kind]()
+
+
+def random_bnn(
+    rng: np.random.Generator,
+    kinds: Sequence[str],
+    *,
+    prior: str = "neal",
+    D: int = 2,
+    width: int = 4,
+    P: int = 1,
+    noise: float = 0.3,
+    num_data: int = 9,
+    nonlinearity: Any = tf.nn.tanh,
+) -> gi.models.DeepGP:
+    """Dense layers of the given kinds of posterior, a nonlinearity after each but the last."""
+    layers: list[Any] = []
+    for i, kind in enumerate(kinds):
+        last = i == len(kinds) - 1
+        inputs, outputs = (D if i == 0 else width), (P if last else width)
+        posterior = random_dense_posterior(rng, kind, inputs, outputs)
+        layers.append(gi.layers.DenseLayer(inputs, outputs, posterior, prior=random_prior(prior)))
+        if not last:
+            layers.append(nonlinearity)
+    uses_global = any(kind.startswith(("global", "full", "own")) for kind in kinds)
+    return gi.models.DeepGP(
+        layers,
+        gpflow.likelihoods.Gaussian(noise),
+        num_data=num_data,
+        inducing_inputs=rng.normal(size=(NUM_INDUCING, D)) if uses_global else None,
+    )
+
+
 def random_data(
     rng: np.random.Generator, N: int = 9, D: int = 2, P: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:

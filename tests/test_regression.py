@@ -1,24 +1,27 @@
 """Whitened Gaussians against dense linear algebra and against their own samples."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from gpflow_gi.regression import RegressionPosterior
+from gpflow_gi.basis import Basis
+from gpflow_gi.regression import FunctionSpaceRegression, WeightSpaceRegression
 from gpflow_gi.seeds import as_seed
-from gpflow_gi.whitened import FreeGaussian, StandardNormal
+from gpflow_gi.whitened import DiagonalGaussian, FreeGaussian, PointMass, StandardNormal
 
 from .builders import mean_and_standard_error, random_q_sqrt
 
 K, M, P, N, S = 4, 6, 3, 5, 2
 
 
-class LinearBasis:
+class LinearBasis(Basis):
     """a(x) = x: what a layer's basis is to the Gaussians, with K and M that differ."""
 
     def __init__(self, inputs):
         self.inputs = tf.convert_to_tensor(inputs)
-        self.gram = tf.matmul(self.inputs, self.inputs, transpose_b=True)
+        self.is_sampled = self.inputs.shape.rank == 3
 
     def __call__(self, X):
         return tf.linalg.matrix_transpose(X)
@@ -26,11 +29,38 @@ class LinearBasis:
     def at_inputs(self):
         return self(self.inputs)
 
+    @property
+    def gram(self):
+        return tf.matmul(self.inputs, self.inputs, transpose_b=True)
+
     def cross_gram(self, X):
         return tf.matmul(self.inputs, X, transpose_b=True)
 
+    def variance(self, X):
+        return tf.reduce_sum(X**2, axis=-1)
 
-def regression(rng, samples=(), precision="full", scale=1.0):
+    def covariance(self, X):
+        return tf.matmul(X, X, transpose_b=True)
+
+    def residual_variance(self, X, A):
+        return tf.zeros([1], A.dtype)
+
+    def residual_covariance(self, X, A):
+        return tf.zeros([1, 1], A.dtype)
+
+
+def function_space(basis, T, V):
+    return FunctionSpaceRegression(basis, T, V)
+
+
+def weight_space(basis, T, V):
+    return WeightSpaceRegression(basis, T, V, shared=True)
+
+
+SPACES = {"function space": function_space, "weight space": weight_space}
+
+
+def regression(rng, samples=(), precision="full", scale=1.0, space=function_space):
     U = rng.normal(size=(*samples, M, K))
     if precision == "full":
         T = scale * (np.tril(rng.normal(size=(M, M))) + 2 * np.eye(M))
@@ -40,11 +70,28 @@ def regression(rng, samples=(), precision="full", scale=1.0):
         Lambda = np.diag(T**2)
     V = rng.normal(size=(M, P))
     basis = LinearBasis(U)
-    q = RegressionPosterior(basis, tf.constant(T), tf.constant(V))
+    q = space(basis, tf.constant(T), tf.constant(V))
     A = np.swapaxes(U, -1, -2)
     B = np.eye(K) + A @ Lambda @ U
     covariance = np.broadcast_to(np.linalg.inv(B)[..., None, :, :], (*samples, P, K, K))
     return basis, q, np.linalg.solve(B, A @ Lambda @ V), covariance
+
+
+def own_precisions(rng, samples=(), precision="full"):
+    U = rng.normal(size=(*samples, M, K))
+    if precision == "full":
+        T = np.tril(rng.normal(size=(P, M, M))) + 2 * np.eye(M)
+        Lambda = T @ np.swapaxes(T, -1, -2)
+    else:
+        T = rng.uniform(0.5, 2.0, (P, M))
+        Lambda = T[..., None] ** 2 * np.eye(M)
+    V = rng.normal(size=(M, P))
+    basis = LinearBasis(U)
+    q = WeightSpaceRegression(basis, tf.constant(T), tf.constant(V), shared=False)
+    A = np.swapaxes(U, -1, -2)[..., None, :, :]
+    covariance = np.linalg.inv(np.eye(K) + A @ Lambda @ U[..., None, :, :])
+    mean = covariance @ A @ Lambda @ V.T[..., None]
+    return basis, q, np.swapaxes(mean[..., 0], -1, -2), covariance
 
 
 def free(rng):
@@ -59,11 +106,38 @@ def standard(rng):
     return basis, q, np.zeros((K, P)), np.broadcast_to(np.eye(K), (P, K, K))
 
 
+def factorised(rng):
+    mean, scale = rng.normal(size=(K, P)), rng.uniform(0.5, 1.5, size=(K, P))
+    q = DiagonalGaussian(tf.constant(mean), tf.constant(scale))
+    return LinearBasis(rng.normal(size=(M, K))), q, mean, scale.T[..., None] ** 2 * np.eye(K)
+
+
+def sampled_factorised(rng):
+    mean, scale = rng.normal(size=(S, K, P)), rng.uniform(0.5, 1.5, size=(S, K, P))
+    q = DiagonalGaussian(tf.constant(mean), tf.constant(scale))
+    covariance = np.swapaxes(scale, 1, 2)[..., None] ** 2 * np.eye(K)
+    return LinearBasis(rng.normal(size=(S, M, K))), q, mean, covariance
+
+
+def _variants(make, **arguments):
+    return {
+        f"{precision}, {len(samples)}": partial(
+            make, samples=samples, precision=precision, **arguments
+        )
+        for precision in ("full", "diagonal")
+        for samples in ((), (S,))
+    }
+
+
 MAKERS = {
-    "regression": regression,
-    "diagonal": lambda rng: regression(rng, precision="diagonal"),
-    "sampled": lambda rng: regression(rng, (S,)),
-    "sampled diagonal": lambda rng: regression(rng, (S,), precision="diagonal"),
+    **{
+        f"{name}, {variant}": make
+        for name, space in SPACES.items()
+        for variant, make in _variants(regression, space=space).items()
+    },
+    **{f"own precisions, {name}": make for name, make in _variants(own_precisions).items()},
+    "factorised": factorised,
+    "factorised, sampled": sampled_factorised,
     "free": free,
     "standard": standard,
 }
@@ -77,13 +151,12 @@ def test_moments_and_divergence_agree_with_dense_algebra(make, rng):
     np.testing.assert_allclose(q.mean, mean, atol=1e-12)
 
     projected = np.einsum("...nk,...pkl,...ml->...pnm", X, covariance, X)
-    explained = (X @ np.swapaxes(X, -1, -2))[..., None, :, :] - projected
-    f_mean, ours = q.explain_jointly(basis, tf.constant(X))
+    f_mean, ours = q.predict_jointly(basis, tf.constant(X))
     np.testing.assert_allclose(f_mean, X @ mean, atol=1e-11)
-    np.testing.assert_allclose(np.broadcast_to(ours, explained.shape), explained, atol=1e-11)
-    f_mean, ours = q.explain(basis, tf.constant(X))
+    np.testing.assert_allclose(np.broadcast_to(ours, projected.shape), projected, atol=1e-11)
+    f_mean, ours = q.predict(basis, tf.constant(X))
     np.testing.assert_allclose(f_mean, X @ mean, atol=1e-11)
-    diagonal = np.einsum("...pnn->...np", explained)
+    diagonal = np.einsum("...pnn->...np", projected)
     np.testing.assert_allclose(np.broadcast_to(ours, diagonal.shape), diagonal, atol=1e-11)
 
     # KL( N(mean, covariance) || N(0, I) )
@@ -132,8 +205,9 @@ def test_a_draw_without_a_sample_axis_has_none(rng):
 
 @pytest.mark.parametrize("precision", ["full", "diagonal"])
 @pytest.mark.parametrize("samples", [(), (S,)])
-def test_hand_derived_gradients_agree_with_automatic_ones(precision, samples, rng):
-    """Through the Cholesky factor of the weight space view, which shares no formula with ours."""
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES.keys())
+def test_hand_derived_gradients_agree_with_automatic_ones(space, precision, samples, rng):
+    """Through the inverse of B, which shares no formula with ours."""
     U = tf.constant(rng.normal(size=(*samples, M, K)))
     V = tf.constant(rng.normal(size=(M, P)))
     T = np.tril(rng.normal(size=(M, M))) + 2 * np.eye(M)
@@ -148,12 +222,12 @@ def test_hand_derived_gradients_agree_with_automatic_ones(precision, samples, rn
 
     def ours(U, V, T, X):
         basis = LinearBasis(U)
-        q = RegressionPosterior(basis, T, V)
-        mean, explained = q.explain(basis, X)
-        _, jointly = q.explain_jointly(basis, X)
+        q = space(basis, T, V)
+        mean, variance = q.predict(basis, X)
+        _, jointly = q.predict_jointly(basis, X)
         draw = q.draw(None, as_seed(0))
         return (
-            total([q.kl(), mean, explained, jointly])
+            total([q.kl(), mean, variance, jointly])
             + tf.reduce_sum(tf.sin(draw.z) * 0.1)
             + tf.reduce_sum(draw.log_p_minus_log_q)
         )
@@ -170,13 +244,16 @@ def test_hand_derived_gradients_agree_with_automatic_ones(precision, samples, rn
             P * (tf.linalg.trace(inverse) - K + log_determinant)
             + tf.reduce_sum(z_mean**2, axis=[-2, -1])
         )
-        jointly = tf.matmul(X, X, transpose_b=True) - X @ inverse @ tf.linalg.matrix_transpose(X)
-        # Our draw as a function of its noise, with Matheron's rule in the weight space.
-        q = RegressionPosterior(LinearBasis(tf.stop_gradient(U)), T, V)
-        seeds = tf.unstack(tf.random.split(as_seed(0), 2))
-        z0 = tf.random.stateless_normal(tf.shape(q.mean), seeds[0], dtype=tf.float64)
-        noise = tf.random.stateless_normal([*samples, M, P], seeds[1], dtype=tf.float64)
-        z = z_mean + inverse @ (z0 - G @ noise)
+        jointly = X @ inverse @ tf.linalg.matrix_transpose(X)
+        # Our draw as a function of its noise.
+        if space is function_space:  # Matheron's rule, seen from the weights
+            seeds = tf.unstack(tf.random.split(as_seed(0), 2))
+            z0 = tf.random.stateless_normal([*samples, K, P], seeds[0], dtype=tf.float64)
+            noise = tf.random.stateless_normal([*samples, M, P], seeds[1], dtype=tf.float64)
+            z = z_mean + inverse @ (z0 - G @ noise)
+        else:
+            eps = tf.random.stateless_normal([*samples, K, P], as_seed(0), dtype=tf.float64)
+            z = z_mean + tf.linalg.triangular_solve(tf.linalg.cholesky(B), eps, adjoint=True)
         centred = z - z_mean
         log_ratio = 0.5 * (
             tf.reduce_sum(centred * (B @ centred) - z**2, axis=[-2, -1]) - P * log_determinant
@@ -199,27 +276,96 @@ def test_hand_derived_gradients_agree_with_automatic_ones(precision, samples, rn
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
 
 
-def test_second_derivatives_are_refused(rng):
+@pytest.mark.parametrize("precision", ["full", "diagonal"])
+def test_own_precisions_have_the_gradients_of_one_output_regressions(precision, rng):
+    U, V = tf.constant(rng.normal(size=(S, M, K))), tf.constant(rng.normal(size=(M, P)))
+    T = rng.uniform(0.5, 2.0, (P, M))
+    T = tf.constant(T if precision == "diagonal" else T[..., None] * np.eye(M))
+    X = tf.constant(rng.normal(size=(S, N, K)))
+
+    def total(basis, T, V, shared):
+        q = WeightSpaceRegression(basis, T, V, shared=shared)
+        mean, variance = q.predict(basis, X)
+        return tf.add_n([tf.reduce_sum(tf.sin(x)) for x in (q.kl() / S, mean, variance)])
+
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch([U, T, V])
+        basis = LinearBasis(U)
+        together = total(basis, T, V, shared=False)
+        q = WeightSpaceRegression(basis, T, V, shared=False)
+        each = [WeightSpaceRegression(basis, T[p], V[:, p : p + 1], shared=True) for p in range(P)]
+        predictions = [one.predict(basis, X) for one in each]
+        apart = tf.reduce_sum(tf.sin(tf.add_n([one.kl() for one in each]) / S)) + tf.add_n(
+            [tf.reduce_sum(tf.sin(x)) for prediction in predictions for x in prediction]
+        )
+    np.testing.assert_allclose(together, apart, rtol=1e-11)
+    np.testing.assert_allclose(q.mean, tf.concat([one.mean for one in each], -1), atol=1e-12)
+    for mine, theirs in zip(
+        tape.gradient(together, [U, T, V]), tape.gradient(apart, [U, T, V]), strict=True
+    ):
+        np.testing.assert_allclose(mine, theirs, atol=1e-10)
+
+
+@pytest.mark.parametrize("precision", ["full", "diagonal"])
+@pytest.mark.parametrize("samples", [(), (S,)])
+@pytest.mark.parametrize("rows", [K - 2, K, M])
+def test_both_spaces_agree(rows, precision, samples, rng):
+    U, V = rng.normal(size=(*samples, rows, K)), tf.constant(rng.normal(size=(rows, P)))
+    T = np.tril(rng.normal(size=(rows, rows))) + 2 * np.eye(rows)
+    T = tf.constant(T if precision == "full" else np.diag(T))
+    X = tf.constant(rng.normal(size=(*samples, N, K)))
+    basis = LinearBasis(U)
+    function, weight = (space(basis, T, V) for space in SPACES.values())
+    np.testing.assert_allclose(function.mean, weight.mean, atol=1e-8)
+    np.testing.assert_allclose(function.kl(), weight.kl(), atol=1e-8)
+    for predict in ("predict", "predict_jointly"):
+        both = [getattr(q, predict)(basis, X) for q in (function, weight)]
+        for mine, theirs in zip(*both, strict=True):
+            np.testing.assert_allclose(mine, theirs, atol=1e-8)
+    draw = weight.draw(None, as_seed(0))
+    np.testing.assert_allclose(
+        draw.log_p_minus_log_q, function.log_p_minus_log_q(draw.z), atol=1e-8
+    )
+
+
+def test_a_point_mass_has_values_and_no_density(rng):
+    z = tf.constant(rng.normal(size=(S, K, P)))
+    basis = LinearBasis(rng.normal(size=(M, K)))
+    q = PointMass(z)
+    X = tf.constant(rng.normal(size=(N, K)))
+    for predict in (q.predict, q.predict_jointly):
+        mean, spread = predict(basis, X)
+        np.testing.assert_allclose(mean, X @ z)
+        assert not np.any(spread)
+    draw = q.draw(S, as_seed(0))
+    np.testing.assert_array_equal(draw.z, z)
+    assert np.all(q.kl() == np.inf) and np.all(draw.log_p_minus_log_q == -np.inf)
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES.keys())
+def test_second_derivatives_are_refused(space, rng):
     V = tf.constant(rng.normal(size=(M, P)))
+    T = tf.ones([M], tf.float64)
     basis = LinearBasis(rng.normal(size=(M, K)))
     for quantity in (
         lambda q: q.kl(),
-        lambda q: tf.add_n(map(tf.reduce_sum, q.explain(basis, basis.inputs))),
+        lambda q: tf.add_n(map(tf.reduce_sum, q.predict(basis, basis.inputs))),
         lambda q: tf.reduce_sum(q.mean),
     ):
         with tf.GradientTape() as outer:
-            outer.watch(V)
+            outer.watch(T)
             with tf.GradientTape() as inner:
-                inner.watch(V)
-                value = quantity(RegressionPosterior(basis, tf.ones([M], tf.float64), V))
-            gradient = inner.gradient(value, V)
+                inner.watch(T)
+                value = quantity(space(basis, T, V))
+            gradient = inner.gradient(value, T)
         with pytest.raises(Exception, match="first derivatives only"):
-            outer.gradient(gradient, V)
+            outer.gradient(gradient, T)
 
 
-def test_the_posterior_survives_extreme_precisions(rng):
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES.keys())
+def test_the_posterior_survives_extreme_precisions(space, rng):
     # Rounding is multiplied by Lambda where the kernel matrix is singular, as it is with M > K.
     for scale, tolerance in ((1e-6, 1e-12), (1e4, 1e-6)):
-        _, q, mean, _ = regression(rng, scale=scale)
+        _, q, mean, _ = regression(rng, scale=scale, space=space)
         np.testing.assert_allclose(q.mean, mean, atol=tolerance)
         assert np.isfinite(q.kl())

@@ -1,31 +1,28 @@
-"""A sparse GP and deep GPs with local and global inducing points, side by side on one table.
+"""Models side by side on one table: a sparse GP, and deep GPs or Bayesian neural networks.
 
-All have the same kernel family, the same number of inducing points and the same training, and are
-measured on the same held-out rows.
+The deep GPs have local and global inducing points, the networks factorised, local and global
+posteriors. All have the same prior, the same number of inducing points and the same training, and
+are measured on the same held-out rows; the sparse GP is there to tell whether depth helps at all.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import gpflow
 import numpy as np
-import tensorflow as tf
 from numpy.typing import NDArray
 
 from gpflow_gi import architectures, metrics
+from gpflow_gi.bounds import estimate_elbo
 from gpflow_gi.datasets import Standardiser, Table
 from gpflow_gi.experiments.settings import Settings
 from gpflow_gi.training import FitRecord, fit
-from gpflow_gi.training.objective import bound_terms_of
 
 Array = NDArray[np.float64]
 
 INTERVAL = 0.95
 """The probability that the predictive intervals claim."""
-
-_SAMPLES_AT_ONCE = 10
-_ROWS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,14 +110,14 @@ def compare(
             seed=settings.seed,
         )
         num_samples = settings.num_test_samples if sampled else None
-        elbo, standard_error = estimate_elbo(model, (X, Y), num_samples, seed=settings.seed)
+        elbo = estimate_elbo(model, (X, Y), num_samples, seed=settings.seed)
         components = predictive_components(model, X_test, num_samples, seed=settings.seed)
         results.append(
             Result(
                 name=name,
                 record=record,
-                elbo=elbo / len(X),
-                elbo_standard_error=standard_error / len(X),
+                elbo=elbo.value / len(X),
+                elbo_standard_error=elbo.standard_error / len(X),
                 **_measures(test.Y, *components, targets),
             )
         )
@@ -129,17 +126,30 @@ def compare(
 
 def _models(X: Array, Y: Array, settings: Settings) -> Iterator[tuple[str, Any]]:
     yield "Sparse GP", build_sparse_gp(X, Y, settings.num_inducing, settings.seed)
-    for inference in ("local", "global"):
+    shared: dict[str, Any] = {
+        "num_inducing": settings.num_inducing,
+        "num_samples": settings.num_samples,
+        "seed": settings.seed,
+    }
+    if settings.model == "bnn":
+        for inference in ("factorised", "local", "global"):
+            yield (
+                f"BNN, {inference}",
+                architectures.build_bnn(
+                    X,
+                    Y,
+                    widths=settings.widths,
+                    prior=settings.prior,
+                    inference=inference,
+                    **shared,
+                ),
+            )
+        return
+    for method in ("local", "global"):
         yield (
-            f"Deep GP, {inference}",
+            f"Deep GP, {method}",
             architectures.build_deep_gp(
-                X,
-                Y,
-                num_layers=settings.num_layers,
-                inference=inference,
-                num_inducing=settings.num_inducing,
-                num_samples=settings.num_samples,
-                seed=settings.seed,
+                X, Y, num_layers=settings.num_layers, inference=cast(Any, method), **shared
             ),
         )
 
@@ -167,44 +177,6 @@ def build_sparse_gp(X: Array, Y: Array, num_inducing: int, seed: int = 0) -> Any
         q_sqrt=layer.posterior.q_sqrt.numpy(),
         num_data=len(X),
     )
-
-
-def estimate_elbo(
-    model: Any, data: tuple[Array, Array], num_samples: int | None, seed: int = 0
-) -> tuple[float, float]:
-    """The bound on all rows, a mean over samples of the layers below the last.
-
-    Time grows with rows times samples, memory with neither.
-
-    :param model: a :class:`~gpflow_gi.models.DeepGP`, or an :class:`gpflow.models.SVGP`.
-    :param data: X [N, D] and Y [N, P].
-    :param num_samples: how many, rounded up to tens; None for a bound that is not sampled.
-    :param seed: of the samples.
-    :return: the ELBO and its standard error, in nats, summed over rows.
-    """
-    X, Y = data
-    # At least two groups, if there are two samples: their spread gives the standard error.
-    at_once = None if num_samples is None else min(max(num_samples // 2, 1), _SAMPLES_AT_ONCE)
-    repeats = 1 if num_samples is None or at_once is None else -(-num_samples // at_once)
-    terms = tf.function(bound_terms_of(model, at_once))
-    estimates = []
-    for repeat in range(repeats):
-        estimate = 0.0
-        for start in range(0, len(X), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            batch = tf.constant(X[rows]), tf.constant(Y[rows])
-            expected_log_likelihood, kl = terms(batch, tf.constant([seed, repeat], tf.int32))
-            # The model scales the data term of a batch to all rows; the KL term it does not.
-            share = len(X[rows]) / len(X)
-            estimate += share * float(expected_log_likelihood - kl)
-        estimates.append(estimate)
-    if num_samples is None:
-        standard_error = 0.0
-    else:
-        standard_error = (
-            float(np.std(estimates, ddof=1) / np.sqrt(repeats)) if repeats > 1 else np.nan
-        )
-    return float(np.mean(estimates)), standard_error
 
 
 def predictive_components(

@@ -80,7 +80,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
             **{name: version(name) for name in ("gpflow", "tensorflow", "numpy", "scikit-learn")},
             "platform": platform.platform(),
         },
-        "settings": asdict(comparison.settings),
+        "settings": {**asdict(comparison.settings), "widths": list(comparison.settings.widths)},
         "data": {
             "name": train.name,
             "train_rows": len(train.Y),

@@ -5,12 +5,18 @@ from dataclasses import dataclass
 FILES = ("results.json", "training_curves.png", "predictions.png")
 """What a comparison writes."""
 
+MODELS = ("deep-gp", "bnn")
+PRIORS = ("neal", "standard", "scale")
+
 
 @dataclass(frozen=True)
 class Settings:
     """The numbers that all compared models share.
 
-    :param num_layers: GP layers of the deep models.
+    :param model: what is compared, "deep-gp" or "bnn".
+    :param num_layers: GP layers of the deep GPs.
+    :param widths: of the networks' hidden layers.
+    :param prior: over the networks' weights, "neal", "standard" or "scale".
     :param num_inducing: inducing points of every layer and of the sparse GP; as many as there are
         rows to train on, if those are fewer.
     :param steps: of Adam.
@@ -23,7 +29,10 @@ class Settings:
     :param seed: of the split, of the models' start and of training.
     """
 
+    model: str = "deep-gp"
     num_layers: int = 2
+    widths: tuple[int, ...] = (50, 50)
+    prior: str = "neal"
     num_inducing: int = 100
     steps: int = 3000
     num_samples: int = 1

@@ -12,15 +12,15 @@ one function, and what makes a function draw answer later calls consistently wit
 from __future__ import annotations
 
 import gpflow
-import numpy as np
 import tensorflow as tf
 from gpflow.kernels import Kernel
 
 from .. import linalg
+from ..basis import Basis
 from . import batched
 
 
-class KernelBasis:
+class KernelBasis(Basis):
     """a(x) = L^-1 k(U, x) for the inducing inputs U of this basis and of the basis it extends.
 
     The Cholesky factor is kept by blocks, one for each extension: a block without a sample axis is
@@ -44,19 +44,18 @@ class KernelBasis:
         K = batched.covariance(kernel, inputs)
         diagonal = tf.linalg.diag_part(K)
         jitter = gpflow.default_jitter() * tf.reduce_mean(diagonal, axis=-1, keepdims=True)
-        self.gram = tf.linalg.set_diag(K, diagonal + jitter)  # A^T A for A = a(U)
-        schur = self.gram
+        self._gram = tf.linalg.set_diag(K, diagonal + jitter)
+        schur = self._gram
         if parent is not None:
             self._cross = parent(inputs)  # a_parent(U)
             schur -= tf.matmul(self._cross, self._cross, transpose_a=True)
         self.L = tf.linalg.cholesky(schur)
 
-    def __call__(self, X: tf.Tensor) -> tf.Tensor:
-        """The basis functions at `X`.
+    @property
+    def is_sampled(self) -> bool:  # type: ignore[override]
+        return bool(self.L.shape.rank == 3)
 
-        :param X: [N, D] or [S, N, D].
-        :return: A = [a(x_1) ... a(x_N)], [K, N] or [S, K, N].
-        """
+    def __call__(self, X: tf.Tensor) -> tf.Tensor:
         k = batched.cross_covariance(self.kernel, self.inputs, X)
         if self.parent is None:
             return linalg.solve_lower(self.L, k)
@@ -72,26 +71,26 @@ class KernelBasis:
         A = tf.linalg.matrix_transpose(self.L)
         return A if self.parent is None else linalg.concat_rows(self._cross, A)
 
+    @property
+    def gram(self) -> tf.Tensor:
+        return self._gram
+
     def cross_gram(self, X: tf.Tensor) -> tf.Tensor:
-        """A(U)^T A(X) = k(U, X) for the last block of inducing inputs, [M, N] or [S, M, N]."""
+        """k(U, X) for the last block of inducing inputs, [M, N] or [S, M, N]."""
         return batched.cross_covariance(self.kernel, self.inputs, X)
 
     def extend(self, inputs: tf.Tensor) -> KernelBasis:
         """The basis with more inducing inputs, [M, D] or [S, M, D], appended."""
         return KernelBasis(self.kernel, inputs, parent=self)
 
-    def variance(self, X: tf.Tensor, explained: tf.Tensor) -> tf.Tensor:
-        """k(x, x) - explained, of every row.
+    def variance(self, X: tf.Tensor) -> tf.Tensor:
+        return batched.variance(self.kernel, X)
 
-        :param X: [N, D] or [S, N, D].
-        :param explained: [..., N, P], |a(x)|^2 for the residual r.
-        :return: as `explained`.
-        """
-        remaining = batched.variance(self.kernel, X)[..., None] - explained
-        # Rounding can take it below zero at an inducing input. The floor is the smallest number
-        # whose square root has a finite gradient.
-        return tf.maximum(remaining, np.finfo(explained.dtype.as_numpy_dtype).tiny)
+    def covariance(self, X: tf.Tensor) -> tf.Tensor:
+        return batched.covariance(self.kernel, X)
 
-    def covariance(self, X: tf.Tensor, explained: tf.Tensor) -> tf.Tensor:
-        """k(X, X) - explained, over rows, for `explained` of [..., P, N, N]."""
-        return batched.covariance(self.kernel, X)[..., None, :, :] - explained
+    def residual_variance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
+        return linalg.not_below_zero(self.variance(X) - linalg.sum_of_squares(A))
+
+    def residual_covariance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
+        return self.covariance(X) - tf.matmul(A, A, transpose_a=True)

@@ -1,7 +1,8 @@
 """Layers: a basis and a choice of q(z)."""
 
 from .base import ConditionedLayer, Layer, LayerDraw
+from .dense import DenseLayer
 from .deterministic import Deterministic
 from .gp import GPLayer
 
-__all__ = ["ConditionedLayer", "Deterministic", "GPLayer", "Layer", "LayerDraw"]
+__all__ = ["ConditionedLayer", "DenseLayer", "Deterministic", "GPLayer", "Layer", "LayerDraw"]

@@ -27,6 +27,11 @@ class Layer(gpflow.Module, ABC):
     output_dim: int
     posterior: Posterior
 
+    @property
+    def input_dim(self) -> int | None:
+        """D, or None where any number of columns might do."""
+        return None
+
     @abstractmethod
     def check_inputs(self, input_dim: int) -> None:
         """Raise an error that users understand if the layer cannot take `input_dim` columns.
@@ -35,12 +40,35 @@ class Layer(gpflow.Module, ABC):
         """
 
     @abstractmethod
-    def condition(self, U: tf.Tensor) -> ConditionedLayer:
+    def condition(
+        self, U: tf.Tensor, num_samples: int | None = None, seed: tf.Tensor | None = None
+    ) -> ConditionedLayer:
         """The layer's posterior, given what comes from below.
 
         :param U: the inducing activations, [M, D] or [S, M, D]; [0, D] where neither this layer nor
             one above it uses them.
+        :param num_samples: S, of what the layer cannot integrate out even where it is the last one;
+            None for one sample without a sample axis.
+        :param seed: [2], of those samples.
         """
+
+
+def check_posterior(posterior: Posterior, output_dim: int) -> None:
+    """Check that a posterior is one, and for so many outputs.
+
+    :raises TypeError: if it is not.
+    :raises ValueError: if it has another number of outputs.
+    """
+    if not isinstance(posterior, Posterior):
+        raise TypeError(
+            f"posterior must be one of gpflow_gi.posteriors, but is {posterior!r}. GPflow's "
+            "q_mu and q_sqrt are in gpflow_gi.posteriors.LocalInducing."
+        )
+    if posterior.output_dim not in (None, output_dim):
+        raise ValueError(
+            f"The layer has output_dim={output_dim}, but its posterior has "
+            f"output_dim={posterior.output_dim}; they must be equal."
+        )
 
 
 class ConditionedLayer(ABC):

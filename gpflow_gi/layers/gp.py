@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import gpflow
 import tensorflow as tf
@@ -21,8 +22,8 @@ from ..kernels.batched import flatten_rows
 from ..posteriors import Posterior
 from ..seeds import fold_in, standard_normal
 from ..validation import positive_integer
-from ..whitened import WhitenedGaussian
-from .base import ConditionedLayer, Layer, LayerDraw
+from ..whitened import WhitenedGaussian, integrate
+from .base import ConditionedLayer, Layer, LayerDraw, check_posterior
 
 
 class GPLayer(Layer):
@@ -55,20 +56,12 @@ class GPLayer(Layer):
         """
         super().__init__()
         self.output_dim = positive_integer("output_dim", output_dim)
-        if not isinstance(posterior, Posterior):
-            raise TypeError(
-                f"posterior must be one of gpflow_gi.posteriors, but is {posterior!r}. GPflow's "
-                "q_mu and q_sqrt are in gpflow_gi.posteriors.LocalInducing."
-            )
-        if posterior.output_dim not in (None, self.output_dim):
-            raise ValueError(
-                f"The layer has output_dim={self.output_dim}, but its posterior has "
-                f"output_dim={posterior.output_dim}; they must be equal."
-            )
+        check_posterior(posterior, self.output_dim)
         if mean_function is not None and not callable(mean_function):
             raise TypeError(
                 f"mean_function must be a GPflow mean function, but is {mean_function!r}."
             )
+        posterior.bind(None, self.output_dim)
         self.posterior = posterior
         _kernels_of(kernel, self.output_dim)  # raises early
         self.kernel = kernel if isinstance(kernel, Kernel) else list(kernel)
@@ -87,7 +80,9 @@ class GPLayer(Layer):
             _raise_if_unfit("mean function", self.mean_function, X)
             self.mean(X)
 
-    def condition(self, U: tf.Tensor) -> ConditionedGPLayer:
+    def condition(
+        self, U: tf.Tensor, num_samples: int | None = None, seed: tf.Tensor | None = None
+    ) -> ConditionedGPLayer:
         processes = []
         for kernel, outputs in self.kernels:
             basis = KernelBasis(kernel, self.posterior.basis_inputs(U))
@@ -132,7 +127,7 @@ class ConditionedGPLayer(ConditionedLayer):
         return tensors
 
     def predict(self, X: tf.Tensor, full_cov: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-        moments = [process.predict(X, full_cov) for process in self._processes]
+        moments = [integrate(each.q, each.basis, X, full_cov) for each in self._processes]
         mean = tf.concat([mean for mean, _ in moments], axis=-1)
         variance = tf.concat([var for _, var in moments], axis=-3 if full_cov else -1)
         return self._layer.mean(X) + mean, variance
@@ -169,28 +164,12 @@ class GPLayerDraw(LayerDraw):
         return self._layer.mean(X) + tf.concat(values, axis=-1), extended
 
 
+@dataclass(frozen=True)
 class _Process:
-    """The processes, without their mean, that share one kernel: R of the layer's P outputs."""
+    """The processes, without their mean, that share one kernel."""
 
-    def __init__(self, basis: KernelBasis, q: WhitenedGaussian) -> None:
-        self.basis = basis
-        self.q = q
-
-    def predict(self, X: tf.Tensor, full_cov: bool) -> tuple[tf.Tensor, tf.Tensor]:
-        if full_cov:
-            return self._predict_jointly(X)
-        if X.shape.rank == 3 and self.basis.inputs.shape.rank == 2:
-            # Nothing here depends on the sample, so that samples are only more rows.
-            mean, variance = self.predict(flatten_rows(X), full_cov=False)
-            shape = tf.concat([tf.shape(X)[:-1], tf.shape(mean)[-1:]], axis=0)
-            return tf.reshape(mean, shape), tf.reshape(variance, shape)
-        mean, explained = self.q.explain(self.basis, X)
-        return mean, tf.broadcast_to(self.basis.variance(X, explained), tf.shape(mean))
-
-    def _predict_jointly(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        mean, explained = self.q.explain_jointly(self.basis, X)
-        num_outputs = tf.shape(mean)[-1] // tf.shape(explained)[-3]
-        return mean, tf.repeat(self.basis.covariance(X, explained), num_outputs, axis=-3)
+    basis: KernelBasis
+    q: WhitenedGaussian
 
 
 class _ProcessDraw:
@@ -204,8 +183,7 @@ class _ProcessDraw:
         A = self.basis(X)
         mean = linalg.transposed_product(A, self.z)
         eps = standard_normal(tf.shape(mean), seed, mean.dtype)
-        explained = linalg.sum_of_squares(A)[..., None]
-        return mean + tf.sqrt(self.basis.variance(X, explained)) * eps
+        return mean + tf.sqrt(self.basis.residual_variance(X, A))[..., None] * eps
 
     def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, _ProcessDraw]:
         if X is self.basis.inputs:

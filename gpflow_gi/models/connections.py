@@ -47,7 +47,8 @@ def check_connections(layers: list[Layer | Deterministic], U: Any) -> None:
     :param U: the model's inducing inputs, [M, D], or None.
     :raises ValueError: if a layer does not; the message names it.
     """
-    D = None if U is None else U.shape[1]
+    D = layers[0].input_dim if isinstance(layers[0], Layer) else None
+    D = D if U is None else U.shape[1]
     for i, layer in enumerate(layers, start=1):
         if isinstance(layer, Deterministic):
             if D is not None:

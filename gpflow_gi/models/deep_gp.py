@@ -16,7 +16,7 @@ from ..layers import Deterministic, Layer
 from ..posteriors import LocalInducing
 from ..seeds import Seed, as_seed, fold_in, standard_normal
 from ..validation import finite_array, positive_integer
-from . import integration, mixture
+from . import importance, integration, mixture
 from .chunks import in_chunks, rows_per_chunk
 from .connections import check_connections, check_last_layer, describe, uses_global_inducing
 from .function_draws import FunctionDraws
@@ -150,6 +150,56 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         )
         per_row = tf.reduce_mean(log_likelihoods)
         return float(self.num_data) * per_row, propagated.kl
+
+    @check_shapes(
+        "data[0]: [N, D]",
+        "data[1]: [N, Q]",
+        "return: []",
+    )
+    def iwbo(self, data: tuple[Any, Any], num_samples: int, seed: Seed = None) -> tf.Tensor:
+        """An estimate of the importance weighted bound, log 1/S sum_s w_s.
+
+        Its expectation lies between the ELBO and the log evidence and rises with S (Burda, Grosse &
+        Salakhutdinov 2016); with S = 1 it is the ELBO. :func:`gpflow_gi.bounds.estimate_iwbo` gives
+        a standard error beside it. Samples are taken in chunks, compiled; memory does not grow with
+        S. Gaussian process layers draw all rows jointly, which takes time of N^3 a sample.
+
+        :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
+        :param num_samples: S.
+        :param seed: see the class.
+        :return: [], in nats.
+        :raises ValueError: if the data do not fit the model, or are not all of its rows.
+        """
+        log_weights = self.log_importance_weights(data, num_samples, seed)
+        return mixture.log_density(log_weights[:, None])[0]
+
+    @check_shapes(
+        "data[0]: [N, D]",
+        "data[1]: [N, Q]",
+        "return: [S]",
+    )
+    def log_importance_weights(
+        self, data: tuple[Any, Any], num_samples: int, seed: Seed = None
+    ) -> tf.Tensor:
+        """Log p(Y, z) / q(z) for S draws of all layers' z ~ q.
+
+        :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
+        :param num_samples: S.
+        :param seed: see the class.
+        :return: [S], in nats.
+        :raises ValueError: if the data do not fit the model, or are not all of its rows.
+        """
+        X, Y = self.check_data(data)
+        if X.shape[0] != self.num_data:
+            raise ValueError(
+                f"Importance weights need all {self.num_data} rows that the model was built for "
+                f"(num_data), but X has {X.shape[0]}: those of a minibatch bound nothing."
+            )
+        S = positive_integer("num_samples", num_samples)
+        seed = as_seed(seed)
+        if tf.executing_eagerly():
+            return importance.compiled(self)(X, Y, S, seed)
+        return importance.log_weights(self, X, Y, S, seed)
 
     def training_loss(self, data: tuple[Any, Any], seed: Seed = None) -> tf.Tensor:
         """Minus the bound and the log density of the parameters' priors: []."""
@@ -380,10 +430,12 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         """D, where the layers or the inducing inputs tell."""
         if self.inducing_inputs is not None:
             return int(self.inducing_inputs.shape[-1])
-        posterior = getattr(self.layers[0], "posterior", None)
-        if isinstance(posterior, LocalInducing):
-            return int(posterior.inducing_inputs.shape[-1])
-        return None
+        first = self.layers[0]
+        if not isinstance(first, Layer):
+            return None
+        if isinstance(first.posterior, LocalInducing):
+            return int(first.posterior.inducing_inputs.shape[-1])
+        return first.input_dim
 
     def _propagate_inducing(
         self, X: tf.Tensor, num_samples: int, seed: tf.Tensor, *, draw_all: bool = False
@@ -429,7 +481,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             if isinstance(layer, Layer):
                 own = layer.posterior.num_inducing or 0
                 shared = 0 if self.inducing_inputs is None else self.inducing_inputs.shape[0]
-                widths += [layer.output_dim, own + shared]
+                widths += [layer.output_dim, own + shared, (layer.input_dim or 0) + 1]
         likelihood = self.layers[-1].output_dim * integration.points_per_row(self.likelihood)
         return max(*widths, likelihood)
 

@@ -55,6 +55,18 @@ def predict_mean_and_var(
     return _per_sample(likelihood, "predict_mean_and_var", X, mean, variance, None, seed)
 
 
+def log_prob(likelihood: Likelihood, X: tf.Tensor, F: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
+    """Log p(Y | F), summed over rows.
+
+    :param X: [N, D]. :param F: [N, P] or [S, N, P]. :param Y: [N, Q].
+    :return: [] or [S].
+    """
+    repeats = tf.shape(F)[0] if F.shape.rank == 3 else 1
+    rows = tf.reshape(F, [-1, F.shape[-1]])
+    values = likelihood.log_prob(tf.tile(X, [repeats, 1]), rows, tf.tile(Y, [repeats, 1]))
+    return tf.reduce_sum(tf.reshape(values, tf.shape(F)[:-1]), axis=-1)
+
+
 def _per_sample(
     likelihood: Likelihood,
     integral: str,

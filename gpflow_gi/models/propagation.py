@@ -115,15 +115,16 @@ def propagate_inducing(
             U = layer(U)
             hidden.append(layer)
             continue
-        q = layer.condition(U)
+        layer_seed = fold_in(seed, i)
+        q = layer.condition(U, S, fold_in(layer_seed, 0))
         kl.append(tf.reduce_mean(q.kl()))
         if i + 1 == (stop or len(layers)):
             return Propagated(hidden, q, tf.add_n(kl), U, S)
         if any(uses_U[i + 1 :]):
-            draw = q.draw(S, fold_in(seed, 2 * i))
-            U, draw = draw.extend(U, fold_in(seed, 2 * i + 1))
+            draw = q.draw(S, fold_in(layer_seed, 1))
+            U, draw = draw.extend(U, fold_in(layer_seed, 2))
             hidden.append(draw)
         else:
-            hidden.append(q.draw(S, fold_in(seed, 2 * i)) if draw_all else q)
+            hidden.append(q.draw(S, fold_in(layer_seed, 1)) if draw_all else q)
             U = tf.zeros([0, layer.output_dim], U.dtype)
     raise AssertionError("a model's last layer is never deterministic")

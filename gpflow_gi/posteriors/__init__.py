@@ -1,8 +1,10 @@
 """Approximate posteriors: choices of q(z), conditioned on what comes up from below."""
 
 from .base import Posterior
+from .factorised import Factorised
 from .global_inducing import GlobalInducing
 from .local_inducing import LocalInducing
 from .prior import Prior
+from .recorded import Recorded
 
-__all__ = ["GlobalInducing", "LocalInducing", "Posterior", "Prior"]
+__all__ = ["Factorised", "GlobalInducing", "LocalInducing", "Posterior", "Prior", "Recorded"]

@@ -5,15 +5,15 @@ from abc import ABC, abstractmethod
 import gpflow
 import tensorflow as tf
 
-from ..kernels import KernelBasis
+from ..basis import Basis
 from ..whitened import WhitenedGaussian
 
 
 class Posterior(gpflow.Module, ABC):
     """A choice of q(z) for one layer, where f(x) = m(x) + a(x)^T z + r(x) and z ~ N(0, I).
 
-    A posterior owns variational parameters and knows nothing of kernels or weights: it says at
-    which inputs its layer's basis stands, and which Gaussian it puts over the coordinates.
+    A posterior owns variational parameters and says at which inputs its layer's basis stands, and
+    which Gaussian it puts over the coordinates.
     """
 
     uses_global_inducing: bool
@@ -25,9 +25,18 @@ class Posterior(gpflow.Module, ABC):
     output_dim: int | None
     """P, or None where any number of outputs will do."""
 
+    def bind(self, num_weights: int | None, output_dim: int) -> None:
+        """Called by the layer that takes the posterior, before anything else.
+
+        :param num_weights: K of a layer of weights; None for a Gaussian process.
+        :param output_dim: P.
+        :raises ValueError: if the posterior is none for such a layer.
+        """
+        return None
+
     @abstractmethod
     def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
-        """The inputs that span the layer's basis.
+        """The inputs that span the layer's basis, or at which its pseudo-data stand.
 
         :param U: inducing activations from below, [M, D] or [S, M, D]; none at all, [0, D], where
             no layer from here on needs them.
@@ -35,9 +44,11 @@ class Posterior(gpflow.Module, ABC):
         """
 
     @abstractmethod
-    def q(self, basis: KernelBasis, outputs: slice) -> WhitenedGaussian:
+    def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
         """The Gaussian over the coordinates of some of the outputs.
 
         :param basis: the layer's basis at :meth:`basis_inputs`.
         :param outputs: which of the P outputs share that basis.
+        :param num_samples: S, where q(z) is one of many recorded draws for each sample; None for
+            one without a sample axis.
         """

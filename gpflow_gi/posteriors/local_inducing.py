@@ -1,46 +1,78 @@
-"""Local inducing points: a free Gaussian at the layer's own inducing inputs."""
+"""Local inducing points: a Gaussian at the layer's own inducing inputs."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import tensorflow as tf
 from gpflow.base import Parameter
 from gpflow.utilities import triangular
 
-from ..kernels import KernelBasis
+from ..basis import Basis
 from ..validation import finite_array, positive_integer
 from ..whitened import FreeGaussian, WhitenedGaussian
 from .base import Posterior
+from .pseudo_data import PrecisionKind, PseudoData
 
 
 class LocalInducing(Posterior):
-    """q(z) = N(q_mu, q_sqrt q_sqrt^T) at learned inputs of the layer's own, z = L^-1 (u - m).
+    """A q(z) at learned inputs Z of the layer's own, which does not depend on the layers below.
 
-    Doubly stochastic variational inference (Salimbeni & Deisenroth 2017): the same whitened
-    parameters as in GPflow's SVGP, so that GPflow's NaturalGradient takes them. q(z) does not
-    depend on the layers below.
+    In a GP layer it is free, q(z) = N(q_mu, q_sqrt q_sqrt^T) with z = L^-1 (u - m): doubly
+    stochastic variational inference (Salimbeni & Deisenroth 2017), with the same whitened
+    parameters as in GPflow's SVGP, so that GPflow's NaturalGradient takes them.
+
+    In a dense layer, which can have more inducing points than weights or fewer, it is the exact
+    posterior given pseudo-data at Z (the "local inducing" of Ober & Aitchison 2021, section 3);
+    ``pseudo_data`` then holds ``pseudo_outputs`` and ``pseudo_precision``, as in
+    :class:`GlobalInducing`. A GP layer takes pseudo-data too, where they are given.
     """
 
     uses_global_inducing = False
 
     def __init__(
-        self, inducing_inputs: Any, output_dim: int, *, q_mu: Any = None, q_sqrt: Any = None
+        self,
+        inducing_inputs: Any,
+        output_dim: int,
+        *,
+        q_mu: Any = None,
+        q_sqrt: Any = None,
+        pseudo_outputs: Any = None,
+        pseudo_precision: Any = None,
+        precision: PrecisionKind = "diagonal",
+        shared: bool = True,
     ) -> None:
-        """Set up the free Gaussian.
+        """Set up the free Gaussian, or the pseudo-data if something is said of them.
+
+        If nothing is said of either, then the layer that takes the posterior decides.
 
         :param inducing_inputs: Z at the start, [M, D], in the units of the layer's inputs.
         :param output_dim: P, the number of outputs of the layer.
         :param q_mu: whitened means, [M, P]; zero by default.
         :param q_sqrt: lower triangular factors of the whitened covariances, [P, M, M]; the identity
             by default, which makes q the prior.
-        :raises ValueError: if an array is empty, not finite or of another shape, or P is not
-            positive.
+        :param pseudo_outputs: V at the start, [M, P]; see :class:`GlobalInducing`.
+        :param pseudo_precision: Lambda at the start; see :class:`GlobalInducing`.
+        :param precision: "diagonal" or "full", of Lambda.
+        :param shared: whether all outputs share one Lambda.
+        :raises ValueError: if an array is empty, not finite or of another shape, if P is not
+            positive, or if both a free Gaussian and pseudo-data are given.
         """
         super().__init__()
         P = self.output_dim = positive_integer("output_dim", output_dim)
         Z = finite_array("inducing_inputs", inducing_inputs, (None, None))
         M = self.num_inducing = Z.shape[0]
         self.inducing_inputs = Parameter(Z)
+        self.pseudo_data: PseudoData | None = None
+        self._is_free = q_mu is not None or q_sqrt is not None
+        self._kind: tuple[PrecisionKind, bool] = (precision, shared)
+        if pseudo_outputs is not None or pseudo_precision is not None:
+            if self._is_free:
+                raise ValueError(
+                    "q_mu and q_sqrt set up a free Gaussian, pseudo_outputs and pseudo_precision "
+                    "one that is given by pseudo-data; give one or the other."
+                )
+            self._condition_on(pseudo_outputs, pseudo_precision)
+            return
         q_mu = np.zeros((M, P)) if q_mu is None else q_mu
         q_sqrt = np.tile(np.eye(M), (P, 1, 1)) if q_sqrt is None else q_sqrt
         self.q_mu = Parameter(finite_array("q_mu", q_mu, (M, P)))
@@ -49,8 +81,52 @@ class LocalInducing(Posterior):
             raise ValueError("q_sqrt must be lower triangular, but has entries above the diagonal.")
         self.q_sqrt = Parameter(q_sqrt, transform=triangular())
 
+    def _condition_on(self, pseudo_outputs: Any, pseudo_precision: Any) -> None:
+        precision, shared = self._kind
+        self.pseudo_data = PseudoData(
+            self.inducing_inputs.shape[0],
+            cast(int, self.output_dim),
+            pseudo_outputs=pseudo_outputs,
+            pseudo_precision=pseudo_precision,
+            precision=precision,
+            shared=shared,
+        )
+
+    def bind(self, num_weights: int | None, output_dim: int) -> None:
+        """Turn to pseudo-data for a layer of weights.
+
+        :raises ValueError: if a free Gaussian was given for such a layer.
+        """
+        if num_weights is None or self.pseudo_data is not None:
+            return
+        if self._is_free:
+            raise ValueError(
+                "posterior is a LocalInducing with q_mu or q_sqrt, which say nothing of a layer of "
+                "weights; a DenseLayer's local posterior is given by pseudo_outputs and "
+                "pseudo_precision."
+            )
+        del self.q_mu, self.q_sqrt
+        self._condition_on(None, None)
+
+    @property
+    def pseudo_outputs(self) -> Any:
+        """V, [M, P], where there are pseudo-data."""
+        return self._pseudo_data().pseudo_outputs
+
+    @property
+    def pseudo_precision(self) -> Any:
+        """Lambda, [M] or [M, M] (or [P, M], [P, M, M]), where there are pseudo-data."""
+        return self._pseudo_data().pseudo_precision
+
+    def _pseudo_data(self) -> PseudoData:
+        if self.pseudo_data is None:
+            raise AttributeError("A free Gaussian has q_mu and q_sqrt, and no pseudo-data.")
+        return self.pseudo_data
+
     def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
         return tf.convert_to_tensor(self.inducing_inputs)
 
-    def q(self, basis: KernelBasis, outputs: slice) -> WhitenedGaussian:
+    def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
+        if self.pseudo_data is not None:
+            return self.pseudo_data.regression(basis, outputs)
         return FreeGaussian(self.q_mu[:, outputs], self.q_sqrt[outputs])

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from ..kernels import KernelBasis
+from ..basis import Basis
 from ..whitened import StandardNormal, WhitenedGaussian
 from .base import Posterior
 
@@ -22,5 +22,5 @@ class Prior(Posterior):
     def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
         return U
 
-    def q(self, basis: KernelBasis, outputs: slice) -> WhitenedGaussian:
+    def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
         return StandardNormal(basis.at_inputs(), outputs.stop - outputs.start)

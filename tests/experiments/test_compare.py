@@ -7,7 +7,6 @@ import json
 import gpflow
 import numpy as np
 import pytest
-import tensorflow as tf
 from matplotlib.image import imread
 
 from gpflow_gi import metrics
@@ -39,27 +38,6 @@ def test_the_sparse_gp_is_a_deep_gp_of_one_local_layer():
     assert isinstance(svgp, gpflow.models.SVGP)
     deep = build_deep_gp(X, Y, num_layers=1, inference="local", num_inducing=7, seed=1)
     np.testing.assert_allclose(svgp.elbo((X, Y)), deep.elbo((X, Y), seed=0), rtol=1e-6)
-
-
-def test_elbo_of_a_model_without_samples_is_exact(monkeypatch):
-    svgp = compare.build_sparse_gp(X, Y, 7)
-    monkeypatch.setattr(compare, "_ROWS_AT_ONCE", 5)  # 4 chunks of 5 rows and one of 3
-    elbo, standard_error = compare.estimate_elbo(svgp, (X, Y), None)
-    assert elbo == pytest.approx(float(svgp.elbo((X, Y))))
-    assert standard_error == 0
-
-
-@pytest.mark.compiled
-def test_elbo_is_a_mean_over_samples_with_its_standard_error(monkeypatch):
-    model = build_deep_gp(X, Y, inference="global", num_inducing=5)
-    compiled = tf.function(lambda seed: model.elbo((X, Y), num_samples=50, seed=seed))
-    reference = np.array([compiled(tf.constant([7, s])) for s in range(40)])
-    reference_error = reference.std(ddof=1) / np.sqrt(10)
-    monkeypatch.setattr(compare, "_ROWS_AT_ONCE", 9)
-    elbo, standard_error = compare.estimate_elbo(model, (X, Y), 500)
-    # 2000 samples and 500; `reference_error` is that of 500, and known to about a ninth.
-    assert abs(elbo - reference.mean()) < 4 * reference_error * np.sqrt(1 + 1 / 4)
-    assert standard_error == pytest.approx(reference_error, rel=0.6)
 
 
 @pytest.mark.parametrize("scale", [50.0, 1e250])

@@ -76,14 +76,17 @@ def test_extending_equals_factorising_together(kernel, rng, first, second, at):
 @pytest.mark.parametrize("sampled", [False, True])
 def test_what_is_not_explained_remains(kernel, rng, sampled):
     X = inputs(rng, 5, sampled)
-    explained = rng.uniform(size=(*X.shape[:-1], 3))
-    variance_left = KernelBasis(kernel, X).variance(X, tf.constant(explained))
-    expected = np.maximum(variance(kernel, X)[..., None] - explained, 0)
+    A = tf.constant(0.3 * rng.normal(size=(*X.shape[:-2], 4, 5)))
+    basis = KernelBasis(kernel, X)
+    np.testing.assert_allclose(basis.variance(X), variance(kernel, X))
+    np.testing.assert_allclose(basis.covariance(X), covariance(kernel, X))
+    explained = np.swapaxes(A, -1, -2) @ A.numpy()
+    left = basis.residual_covariance(X, A)
+    np.testing.assert_allclose(left, covariance(kernel, X) - explained, atol=1e-12)
+    variance_left = basis.residual_variance(X, A)
+    expected = np.maximum(variance(kernel, X) - np.einsum("...nn->...n", explained), 0)
     np.testing.assert_allclose(variance_left, expected, atol=1e-12)
     assert np.all(variance_left > 0)  # never zero: its square root has a gradient
-    explained = rng.uniform(size=(*X.shape[:-2], 3, 5, 5))
-    left = KernelBasis(kernel, X).covariance(X, tf.constant(explained))
-    np.testing.assert_allclose(left, covariance(kernel, X)[..., None, :, :] - explained)
 
 
 def test_an_empty_basis_leaves_the_prior(kernel, rng):

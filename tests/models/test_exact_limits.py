@@ -88,6 +88,71 @@ def test_a_linear_kernel_is_bayesian_linear_regression(rng, N):
     np.testing.assert_allclose(f_cov[0], Xtest @ np.linalg.solve(precision, Xtest.T), atol=1e-8)
 
 
+def weight_space(X, Y, prior_precision):
+    """Evidence, and mean and covariance of f at other inputs, of linear regression with a bias."""
+    units = np.hstack([X, np.ones((len(X), 1))])
+    precision = prior_precision * np.eye(units.shape[1]) + units.T @ units / NOISE
+    mean = np.linalg.solve(precision, units.T @ Y / NOISE)
+    evidence = -0.5 * (
+        np.sum((Y - units @ mean) ** 2) / NOISE
+        + Y.size * np.log(2 * np.pi * NOISE)
+        + prior_precision * np.sum(mean**2)
+        - mean.size * np.log(prior_precision)
+        + Y.shape[1] * np.linalg.slogdet(precision)[1]
+    )
+
+    def predict(X):
+        units = np.hstack([X, np.ones((len(X), 1))])
+        return units @ mean, units @ np.linalg.solve(precision, units.T)
+
+    return evidence, predict
+
+
+@pytest.mark.parametrize("N", [2, 5, 20])  # with four inputs: fewer rows than weights, and more
+@pytest.mark.parametrize("precision", ["diagonal", "full"])
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("where", ["global", "local"])
+def test_one_dense_layer_at_the_data_is_bayesian_linear_regression(
+    rng, N, precision, shared, where
+):
+    P = 2
+    X, Y = random_data(rng, N, D=4, P=P)
+    pseudo_data = {
+        "pseudo_outputs": Y,
+        "pseudo_precision": np.full((N,) if shared else (P, N), 1 / NOISE),
+        "precision": precision,
+        "shared": shared,
+    }
+    if where == "global":
+        posterior = gi.posteriors.GlobalInducing(N, P, **pseudo_data)
+    else:
+        posterior = gi.posteriors.LocalInducing(X, P, **pseudo_data)
+    for prior, prior_precision in (
+        (None, 5.0),
+        (gi.priors.NealPrior(2.0), 5 / 4),
+        (gi.priors.StandardPrior(), 1.0),
+    ):
+        model = gi.models.DeepGP(
+            [gi.layers.DenseLayer(4, P, posterior, prior=prior)],
+            gpflow.likelihoods.Gaussian(NOISE),
+            num_data=N,
+            inducing_inputs=X if where == "global" else None,
+        )
+        evidence, predict = weight_space(X, Y, prior_precision)
+        np.testing.assert_allclose(model.elbo((X, Y)), evidence, atol=1e-8)
+        # Each importance weight of an exact posterior is the evidence.
+        np.testing.assert_allclose(
+            model.log_importance_weights((X, Y), 3, seed=0), evidence, atol=1e-8
+        )
+        Xtest, _ = random_data(rng, N=5, D=4)
+        mean, covariance = predict(Xtest)
+        f_mean, f_cov = model.predict_f(Xtest, full_cov=True)
+        np.testing.assert_allclose(f_mean, mean, atol=1e-9)
+        np.testing.assert_allclose(f_cov, np.stack([covariance] * P), atol=1e-9)
+        _, f_var = model.predict_f(Xtest)
+        np.testing.assert_allclose(f_var, np.diag(covariance)[:, None] * np.ones(P), atol=1e-9)
+
+
 def test_the_bound_is_below_the_evidence_anywhere_else(rng):
     X, Y = random_data(rng, N=12)
     gpr = gpflow.models.GPR((X, Y), kernel(), noise_variance=NOISE)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import gpflow_gi as gi
-from gpflow_gi.posteriors.global_inducing import largest_precision
+from gpflow_gi.posteriors.pseudo_data import largest_precision
 
 from ..builders import random_data
 

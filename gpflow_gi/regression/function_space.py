@@ -1,13 +1,7 @@
-"""Whitened Bayesian linear regression on pseudo-data: the posterior of global inducing points.
+"""Whitened Bayesian linear regression, computed in the space of the M pseudo-outputs.
 
-With the prior z ~ N(0, I) and pseudo-outputs V = A^T z + e, where A = a(U), [K, M], and the noise e
-has the precision Lambda (the paper's eq. 11 and 22, whitened),
-
-    q(z) = N(B^-1 A Lambda V, B^-1),    B = I + A Lambda A^T.
-
-Here it is computed in the space of the M pseudo-outputs, as Gaussian process regression is
-(Rasmussen & Williams 2006, eq. 2.25 and 2.26): with K = A^T A, the kernel matrix of the
-pseudo-inputs, and k = A^T a(x),
+As Gaussian process regression is (Rasmussen & Williams 2006, eq. 2.25 and 2.26): with K = A^T A,
+the kernel matrix of the pseudo-inputs, and k = A^T a(x),
 
     S = K + Lambda^-1,    C = chol S,    E f = k^T S^-1 V,    explained variance = k^T S^-1 k.
 
@@ -18,21 +12,21 @@ What is computed from S has gradients derived by hand. Each takes a triangular s
 products more, where differentiating through the Cholesky factor would take a multiple of it.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from . import linalg
-from .kernels import KernelBasis
-from .seeds import split, standard_normal
-from .whitened import WhitenedDraw, WhitenedGaussian
+from .. import linalg
+from ..basis import Basis
+from ..seeds import split, standard_normal
+from ..whitened import WhitenedDraw, WhitenedGaussian
+from .gradients import Gradient, once_only
 
 
-class RegressionPosterior(WhitenedGaussian):
+class FunctionSpaceRegression(WhitenedGaussian):
     """q(z) = p(z | V), the exact posterior given pseudo-data."""
 
-    def __init__(self, basis: KernelBasis, T: tf.Tensor, V: tf.Tensor) -> None:
+    def __init__(self, basis: Basis, T: tf.Tensor, V: tf.Tensor) -> None:
         """Condition on pseudo-data at the basis' inputs.
 
         :param basis: the layer's basis, at M pseudo-inputs.
@@ -62,17 +56,17 @@ class RegressionPosterior(WhitenedGaussian):
         log_determinant += self._log_determinant_of_Lambda
         return 0.5 * (remaining + self._num_outputs * log_determinant)
 
-    def explain(self, basis: KernelBasis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def predict(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         mean, explained = _explain(self._S, self._C, self._V, basis.cross_gram(X))
-        return mean, explained[..., None]
+        return mean, linalg.not_below_zero(basis.variance(X) - explained)[..., None]
 
-    def explain_jointly(self, basis: KernelBasis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def predict_jointly(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         k = basis.cross_gram(X)
         V = tf.broadcast_to(self._V, tf.concat([tf.shape(k)[:-1], tf.shape(self._V)[-1:]], axis=0))
         # k^T S^-1 k and k^T S^-1 V
         both = tf.matmul(k, self._solve(tf.concat([k, V], axis=-1)), transpose_a=True)
         N = tf.shape(k)[-1]
-        return both[..., N:], both[..., None, :, :N]
+        return both[..., N:], (basis.covariance(X) - both[..., :N])[..., None, :, :]
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
         # Matheron's rule: a draw from the prior, corrected by what it misses of the pseudo-data,
@@ -126,8 +120,6 @@ def _times(matrix: tf.Tensor, R: tf.Tensor, *, transpose: bool = False) -> tf.Te
 
 # Functions of S, [..., M, M]. S is differentiated; C = chol S is not, its gradient is in theirs.
 
-Gradient = Callable[..., Any]
-
 
 def _solve(S: tf.Tensor, C: tf.Tensor, R: tf.Tensor) -> tf.Tensor:
     """S^-1 R, for R of [..., M, N]."""
@@ -138,7 +130,7 @@ def _solve(S: tf.Tensor, C: tf.Tensor, R: tf.Tensor) -> tf.Tensor:
 
         def gradient(dX: tf.Tensor) -> tuple[tf.Tensor, ...]:
             dR = tf.linalg.cholesky_solve(C, dX)
-            return _once((-tf.matmul(dR, X, transpose_b=True), dR), S, R)
+            return once_only((-tf.matmul(dR, X, transpose_b=True), dR), S, R)
 
         return X, gradient
 
@@ -160,7 +152,7 @@ def _explain(S: tf.Tensor, C: tf.Tensor, V: tf.Tensor, k: tf.Tensor) -> tuple[tf
             scaled = S_k * d_explained[..., None, :]
             both = scaled + tf.matmul(alpha, d_mean, transpose_b=True)
             dS = -tf.matmul(both, S_k, transpose_b=True)
-            return _once((dS, tf.matmul(S_k, d_mean), both + scaled), S, V, k)
+            return once_only((dS, tf.matmul(S_k, d_mean), both + scaled), S, V, k)
 
         return (mean, linalg.sum_of_squares(half_k)), gradient
 
@@ -211,27 +203,8 @@ def _divergence(
                 d_noise = tf.linalg.diag_part(d_noise)
             if S.shape.rank == 3:
                 d_noise = tf.reduce_sum(d_noise, axis=0)
-            return _once((dS, dV, d_noise), S, V, noise)
+            return once_only((dS, dV, d_noise), S, V, noise)
 
         return (remaining, log_determinant), gradient
 
     return divergence(S, V, noise)
-
-
-def _once(gradients: tuple[tf.Tensor, ...], *arguments: tf.Tensor) -> tuple[tf.Tensor, ...]:
-    """The gradients with respect to the arguments, which refuse to be differentiated again.
-
-    C is a constant to TensorFlow, so that second derivatives would come out wrong without a word.
-    """
-
-    @tf.custom_gradient
-    def guarded(gradient: tf.Tensor, *_: tf.Tensor) -> tuple[tf.Tensor, Gradient]:
-        def refuse(*_: tf.Tensor) -> tf.Tensor:
-            raise NotImplementedError(
-                "Layers with global inducing points have first derivatives only. For a Hessian, "
-                "difference their gradients."
-            )
-
-        return tf.identity(gradient), refuse
-
-    return tuple(guarded(gradient, *arguments) for gradient in gradients)

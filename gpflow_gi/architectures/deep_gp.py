@@ -1,8 +1,7 @@
-"""Whole models from data and a few words."""
+"""Deep Gaussian processes from data and a few words."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -11,20 +10,18 @@ import numpy as np
 import tensorflow as tf
 from gpflow.functions import MeanFunction
 from gpflow.kernels import Kernel, MultioutputKernel, SquaredExponential
-from gpflow.likelihoods import Gaussian, Likelihood, SwitchedLikelihood
+from gpflow.likelihoods import Gaussian, Likelihood
 
-from .kernels import KernelBasis
-from .layers import GPLayer
-from .models import DeepGP
-from .models.targets import check_likelihood
-from .posteriors import GlobalInducing, LocalInducing, Posterior, Prior
-from .posteriors.global_inducing import largest_precision
-from .validation import finite_array, positive_integer
+from ..kernels import KernelBasis
+from ..layers import GPLayer
+from ..models import DeepGP
+from ..models.targets import check_likelihood
+from ..posteriors import GlobalInducing, LocalInducing, Posterior, Prior
+from ..posteriors.pseudo_data import largest_precision
+from ..validation import positive_integer
+from .start import NOISE_VARIANCE, centres, check_numpy_seed, check_rows, output_dim_for, some_rows
 
 Inference: TypeAlias = Literal["global", "local", "prior"]
-
-NOISE_VARIANCE = 0.1
-"""Of a Gaussian likelihood at the start, in units of the targets' variance."""
 
 HIDDEN_VARIANCE = 0.01
 """Of a hidden layer's default kernel at the start: what it adds to its mean function is small."""
@@ -81,18 +78,14 @@ def build_deep_gp(
     :param seed: of k-means, an integer.
     :raises ValueError: if an argument has the wrong shape, is not finite, or is unknown.
     """
-    X = finite_array("X", X, (None, None))
-    Y = finite_array("Y", Y, (X.shape[0], None))
-    if X.size == 0:
-        raise ValueError(f"X must have at least one row and one column, but has shape {X.shape}.")
+    X, Y = check_rows(X, Y)
     num_layers = positive_integer("num_layers", num_layers)
     methods = _inference_of_layers(inference, num_layers)
     if likelihood is None:
         likelihood = Gaussian(NOISE_VARIANCE)
     check_likelihood(likelihood)
-    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
-        raise ValueError(f"seed must be an integer from 0 to 2^32 - 1, but is {seed!r}.")
-    output_dim = _output_dim(likelihood, Y.shape[1])
+    check_numpy_seed(seed)
+    output_dim = output_dim_for(likelihood, Y.shape[1])
     D = X.shape[1]
     width = min(D, LARGEST_HIDDEN_DIM) if hidden_dim is None else hidden_dim
     width = positive_integer("hidden_dim", width)
@@ -101,7 +94,7 @@ def build_deep_gp(
     num_inducing = positive_integer("num_inducing", num_inducing)
     if set(methods) == {"prior"}:
         num_inducing = 1  # none will be kept
-    U = _inducing_inputs(X, num_inducing, seed)
+    U = centres(X, num_inducing, seed)
     layers = []
     F, Z = X, U  # the rows and the inducing points below a layer, were all layers their means
     for method, layer_kernel in zip(methods[:-1], kernels[:-1], strict=True):
@@ -135,15 +128,6 @@ def _inference_of_layers(inference: Any, num_layers: int) -> list[Inference]:
                 f"but holds {method!r}."
             )
     return methods
-
-
-def _output_dim(likelihood: Likelihood, num_targets: int) -> int:
-    """The number of latent functions that targets of so many columns need."""
-    if likelihood.latent_dim is not None:
-        return int(likelihood.latent_dim)
-    if isinstance(likelihood, SwitchedLikelihood):
-        return num_targets - 1  # the last column says which likelihood is meant
-    return num_targets
 
 
 def _kernels_of_layers(kernel: Any, input_dims: list[int]) -> list[Kernel]:
@@ -187,30 +171,6 @@ def _default_kernel(input_dim: int, variance: float) -> Kernel:
     return SquaredExponential(variance, lengthscales=np.full(input_dim, np.sqrt(input_dim)))
 
 
-def _inducing_inputs(X: np.ndarray, num_inducing: int, seed: int) -> np.ndarray:
-    """Centres of k-means, [M, D], or all rows if there are no more than M different ones."""
-    from sklearn.cluster import KMeans
-
-    unique = np.unique(X, axis=0)
-    if num_inducing >= len(unique):
-        if num_inducing > len(unique):
-            warnings.warn(
-                f"num_inducing is {num_inducing}, but X has only {len(unique)} different rows; "
-                f"{len(unique)} inducing points are used, one at each.",
-                stacklevel=3,
-            )
-        return unique
-    rows = _some_rows(len(X), 100 * num_inducing, seed)
-    centres = KMeans(num_inducing, n_init=1, random_state=seed).fit(X[rows]).cluster_centers_
-    return centres.astype(X.dtype)
-
-
-def _some_rows(num_rows: int, at_most: int, seed: int) -> np.ndarray:
-    if num_rows <= at_most:
-        return np.arange(num_rows)
-    return np.random.default_rng(seed).choice(num_rows, at_most, replace=False)
-
-
 def _regression_on_targets(
     kernel: Kernel,
     Z: np.ndarray,
@@ -229,7 +189,7 @@ def _regression_on_targets(
         # The targets of other likelihoods are not values of f.
         return np.zeros((M, output_dim)), np.eye(M)
     noise = float(likelihood.variance.numpy())
-    rows = _some_rows(len(F), 100 * M, seed=0)  # enough to say how rows lie around Z
+    rows = some_rows(len(F), 100 * M, seed=0)  # enough to say how rows lie around Z
     basis = KernelBasis(kernel, tf.constant(Z))
     A = basis(tf.constant(F[rows]))
     W = tf.linalg.triangular_solve(basis.L, A, adjoint=True).numpy()

@@ -1,0 +1,6 @@
+"""Whole models from data and a few words."""
+
+from .bnn import build_bnn
+from .deep_gp import build_deep_gp
+
+__all__ = ["build_bnn", "build_deep_gp"]

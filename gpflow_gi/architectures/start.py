@@ -1,0 +1,64 @@
+"""Where models start: what all architectures ask of the data."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from gpflow.likelihoods import Likelihood, SwitchedLikelihood
+
+from ..validation import finite_array
+
+NOISE_VARIANCE = 0.1
+"""Of a Gaussian likelihood at the start, in units of the targets' variance."""
+
+
+def check_rows(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """X [N, D] and Y [N, Q] as arrays.
+
+    :raises ValueError: if they are not finite or of another shape, or have no rows.
+    """
+    X = finite_array("X", X, (None, None))
+    return X, finite_array("Y", Y, (X.shape[0], None))
+
+
+def check_numpy_seed(seed: Any) -> None:
+    """Check that k-means and NumPy take the seed.
+
+    :raises ValueError: if they do not.
+    """
+    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
+        raise ValueError(f"seed must be an integer from 0 to 2^32 - 1, but is {seed!r}.")
+
+
+def output_dim_for(likelihood: Likelihood, num_targets: int) -> int:
+    """The number of latent functions that targets of so many columns need."""
+    if likelihood.latent_dim is not None:
+        return int(likelihood.latent_dim)
+    if isinstance(likelihood, SwitchedLikelihood):
+        return num_targets - 1  # the last column says which likelihood is meant
+    return num_targets
+
+
+def centres(X: np.ndarray, num_inducing: int, seed: int) -> np.ndarray:
+    """Centres of k-means, [M, D], or all rows if there are no more than M different ones."""
+    from sklearn.cluster import KMeans
+
+    unique = np.unique(X, axis=0)
+    if num_inducing >= len(unique):
+        if num_inducing > len(unique):
+            warnings.warn(
+                f"num_inducing is {num_inducing}, but X has only {len(unique)} different rows; "
+                f"{len(unique)} inducing points are used, one at each.",
+                stacklevel=4,
+            )
+        return unique
+    rows = some_rows(len(X), 100 * num_inducing, seed)
+    centres = KMeans(num_inducing, n_init=1, random_state=seed).fit(X[rows]).cluster_centers_
+    return centres.astype(X.dtype)
+
+
+def some_rows(num_rows: int, at_most: int, seed: int) -> np.ndarray:
+    """Numbers of at most so many rows, without repetition."""
+    if num_rows <= at_most:
+        return np.arange(num_rows)
+    return np.random.default_rng(seed).choice(num_rows, at_most, replace=False)

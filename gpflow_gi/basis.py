@@ -1,0 +1,64 @@
+"""What a layer's basis functions have to offer to the Gaussians over their coordinates.
+
+Every layer is a linear model in a whitened basis, f(x) = m(x) + a(x)^T z + r(x) with the prior
+z ~ N(0, I): K basis functions a(x), and a residual r, which is independent of z. GP layers span
+their basis by a kernel and inducing inputs and leave a residual; dense layers have as many basis
+functions as weights to one output, and leave none.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import tensorflow as tf
+
+
+class Basis(ABC):
+    """Basis functions a(x), and the inputs at which a layer's pseudo-data stand.
+
+    Shapes: K basis functions, M inputs, N rows, D columns; a sample axis S stands in front where
+    what lies below, or the basis itself, was sampled.
+    """
+
+    inputs: tf.Tensor
+    """U, [M, D] or [S, M, D]."""
+
+    is_sampled: bool
+    """Whether the basis functions differ from sample to sample."""
+
+    @abstractmethod
+    def __call__(self, X: tf.Tensor) -> tf.Tensor:
+        """The basis functions at `X`.
+
+        :param X: [N, D] or [S, N, D].
+        :return: A = [a(x_1) ... a(x_N)], [K, N] or [S, K, N].
+        """
+
+    @abstractmethod
+    def at_inputs(self) -> tf.Tensor:
+        """The basis functions at the inputs, [K, M] or [S, K, M]."""
+
+    @property
+    @abstractmethod
+    def gram(self) -> tf.Tensor:
+        """A^T A for A = a(U), [M, M] or [S, M, M]."""
+
+    @abstractmethod
+    def cross_gram(self, X: tf.Tensor) -> tf.Tensor:
+        """A(U)^T A(X), [M, N] or [S, M, N]."""
+
+    @abstractmethod
+    def variance(self, X: tf.Tensor) -> tf.Tensor:
+        """The prior's variance of f at every row, [N] or [S, N]."""
+
+    @abstractmethod
+    def covariance(self, X: tf.Tensor) -> tf.Tensor:
+        """The prior's covariance of f over rows, [N, N] or [S, N, N]."""
+
+    @abstractmethod
+    def residual_variance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
+        """The variance of r at every row, [N] or [S, N], given A = a(X); [] where there is none."""
+
+    @abstractmethod
+    def residual_covariance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
+        """The covariance of r over rows, given A = a(X); [] where there is none."""

@@ -1,0 +1,88 @@
+"""Bounds on the log evidence of a trained model, each with its standard error."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from .seeds import Seed, as_seed, fold_in
+from .training.objective import bound_terms_of
+from .validation import positive_integer
+
+_SAMPLES_AT_ONCE = 10
+_ROWS_AT_ONCE = 1000
+
+
+class Estimate(NamedTuple):
+    """An estimate, and what it is uncertain by."""
+
+    value: float
+    """In nats, summed over rows."""
+
+    standard_error: float
+    """0 if the value is exact, NaN if it is of one sample."""
+
+
+def estimate_elbo(
+    model: Any, data: tuple[Any, Any], num_samples: int | None = 100, *, seed: Seed = 0
+) -> Estimate:
+    """The evidence lower bound on all rows, a mean over samples of the layers below the last.
+
+    Time grows with rows times samples, memory with neither.
+
+    :param model: a :class:`~gpflow_gi.models.DeepGP`, or an :class:`gpflow.models.SVGP`.
+    :param data: X [N, D] and Y [N, Q].
+    :param num_samples: how many, rounded up to tens; None for a bound that is not sampled.
+    :param seed: of the samples.
+    """
+    X, Y = (np.asarray(rows) for rows in data)
+    seed = as_seed(seed)
+    # At least two groups, if there are two samples: their spread gives the standard error.
+    at_once = None if num_samples is None else min(max(num_samples // 2, 1), _SAMPLES_AT_ONCE)
+    repeats = 1 if num_samples is None or at_once is None else -(-num_samples // at_once)
+    terms = tf.function(bound_terms_of(model, at_once))
+    estimates = []
+    for repeat in range(repeats):
+        estimate = 0.0
+        for start in range(0, len(X), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            batch = tf.constant(X[rows]), tf.constant(Y[rows])
+            expected_log_likelihood, kl = terms(batch, fold_in(seed, repeat))
+            # The model scales the data term of a batch to all rows; the KL term it does not.
+            share = len(X[rows]) / len(X)
+            estimate += share * float(expected_log_likelihood - kl)
+        estimates.append(estimate)
+    if num_samples is None:
+        return Estimate(estimates[0], 0.0)
+    return _mean(estimates)
+
+
+def estimate_iwbo(
+    model: Any,
+    data: tuple[Any, Any],
+    num_samples: int = 1000,
+    *,
+    num_repeats: int = 10,
+    seed: Seed = 0,
+) -> Estimate:
+    """The importance weighted bound of `num_samples` samples, a mean over independent repetitions.
+
+    See :meth:`gpflow_gi.models.DeepGP.iwbo`.
+
+    :param model: a :class:`~gpflow_gi.models.DeepGP`.
+    :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
+    :param num_samples: S, of each repetition.
+    :param num_repeats: how many.
+    :param seed: of the samples.
+    """
+    num_repeats = positive_integer("num_repeats", num_repeats)
+    seed = as_seed(seed)
+    return _mean(
+        [float(model.iwbo(data, num_samples, seed=fold_in(seed, i))) for i in range(num_repeats)]
+    )
+
+
+def _mean(estimates: list[float]) -> Estimate:
+    n = len(estimates)
+    error = float(np.std(estimates, ddof=1) / np.sqrt(n)) if n > 1 else np.nan
+    return Estimate(float(np.mean(estimates)), error)

@@ -1,0 +1,46 @@
+"""The command line: ``gpflow-gi``.
+
+TensorFlow takes many seconds to import, so it is imported last: after the arguments, the data and
+the folder for the results have been found in order.
+"""
+
+from collections.abc import Sequence
+
+from gpflow_gi._version import __version__
+
+from . import compare, experiment
+from .arguments import Parser
+from .console import INTERRUPTED, MISUSED, say_error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    :param arguments: without the program's name; None means those of the process.
+    :return: the exit code: 0, 1 if training failed, 2 if the arguments, the data or the folder for
+        the results cannot be used, 130 if interrupted. What went wrong is one line on standard
+        error.
+    """
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help()
+        return MISUSED
+    try:
+        return int(options.run(options))
+    except KeyboardInterrupt:
+        return say_error("interrupted; nothing was written.", INTERRUPTED)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="gpflow-gi",
+        description="Deep Gaussian processes and Bayesian neural networks with global inducing "
+        "points, for GPflow.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    compare.add_to(commands)
+    experiment.add_to(commands)
+    return parser

@@ -1,0 +1,56 @@
+"""What the commands' arguments may be."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from .console import MISUSED
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, without the usage before it."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(MISUSED, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+
+def number(kind: type, allowed: Callable[[Any], bool], description: str) -> Callable[[str], Any]:
+    """A type for argparse: a number, if it is allowed."""
+
+    def parse(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not allowed(value):
+            raise argparse.ArgumentTypeError(f"must be {description}, but is {text!r}")
+        return value
+
+    return parse
+
+
+count = number(int, lambda value: value >= 1, "a whole number of at least 1")
+count_or_none = number(int, lambda value: value >= 0, "a whole number, 0 or more")
+seed = number(int, lambda value: 0 <= value < 2**31, "a whole number from 0 to 2147483647")
+positive = number(float, lambda value: 0 < value < float("inf"), "a positive number")
+fraction = number(float, lambda value: 0 < value < 1, "a number between 0 and 1")
+
+
+def list_of(parse: Callable[[str], Any], what: str) -> Callable[[str], tuple[Any, ...]]:
+    """A type for argparse: values with commas between them."""
+
+    def parse_list(text: str) -> tuple[Any, ...]:
+        try:
+            return tuple(parse(one) for one in text.split(","))
+        except argparse.ArgumentTypeError:
+            raise argparse.ArgumentTypeError(f"must be {what}, but is {text!r}") from None
+
+    return parse_list
+
+
+widths = list_of(count, "whole numbers of at least 1 with commas between them, such as 50,50")
+
+
+def wide_help(prog: str) -> argparse.HelpFormatter:
+    """Help that fits into 80 columns."""
+    return argparse.HelpFormatter(prog, max_help_position=28, width=80)

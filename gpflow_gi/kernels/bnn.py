@@ -1,0 +1,91 @@
+"""The kernel of one layer of a Bayesian neural network."""
+
+import tensorflow as tf
+from check_shapes import inherit_check_shapes
+from gpflow.base import Parameter, TensorType
+from gpflow.kernels import Kernel
+from gpflow.kernels.base import ActiveDims
+from gpflow.utilities import positive
+
+from ..nonlinearities import Nonlinearity, as_nonlinearity
+from ..validation import positive_integer, positive_number
+
+
+class BNNKernel(Kernel):
+    """k(x, x') = variance * phi(x)^T phi(x') / N, the paper's eq. 20 with S = variance * I.
+
+    phi is a nonlinearity of the D inputs, entry by entry, with a constant unit appended for the
+    bias; N, the fan-in, counts that unit. A Gaussian process with this kernel is phi(x)^T w with
+    independent weights of variance `variance` / N: at `variance` 1 NealPrior (eq. 14), at N
+    StandardPrior (eq. 15). It has N degrees of freedom, so that the kernel matrix of more than N
+    rows is singular.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        nonlinearity: str | Nonlinearity = "relu",
+        variance: TensorType = 1.0,
+        bias: bool = True,
+        *,
+        active_dims: ActiveDims | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Set up the layer's prior.
+
+        :param input_dim: D, the number of inputs, after `active_dims`.
+        :param nonlinearity: phi, a name or a function; see
+            :func:`gpflow_gi.nonlinearities.as_nonlinearity`. In the first layer of a network,
+            whose inputs are the data, it is "identity".
+        :param variance: S, [], in squared units of the outputs, if phi has no unit.
+        :param bias: whether a constant unit is appended to phi.
+        :param active_dims: which columns of the inputs are used; all by default.
+        :raises ValueError: if `input_dim` is not a positive integer or differs from the number of
+            `active_dims`; if `variance` is not positive; or if `nonlinearity` is not elementwise.
+        :raises TypeError: if `nonlinearity` is neither a name nor a function of tensors.
+        """
+        super().__init__(active_dims, name=name)
+        self.input_dim = positive_integer("input_dim", input_dim)
+        if not isinstance(self.active_dims, slice):
+            self._check_columns(len(self.active_dims), "active_dims names")
+        self.nonlinearity = as_nonlinearity(nonlinearity)
+        self.variance = Parameter(positive_number("variance", variance), transform=positive())
+        self.bias = bool(bias)
+
+    @property
+    def num_features(self) -> int:
+        """N, the fan-in: the inputs, and the unit of the bias."""
+        return self.input_dim + self.bias
+
+    @inherit_check_shapes
+    def K(self, X: TensorType, X2: TensorType | None = None) -> tf.Tensor:
+        phi = self.features(X)
+        scale = self.variance / self.num_features
+        if X2 is None:
+            return scale * tf.matmul(phi, phi, transpose_b=True)
+        return scale * tf.tensordot(phi, self.features(X2), [[-1], [-1]])
+
+    @inherit_check_shapes
+    def K_diag(self, X: TensorType) -> tf.Tensor:
+        squares = tf.reduce_sum(tf.square(self.features(X)), axis=-1)
+        return self.variance / self.num_features * squares
+
+    def features(self, X: TensorType) -> tf.Tensor:
+        """phi(x) of every row, with the unit of the bias last.
+
+        :param X: [..., D], the active columns only.
+        :return: [..., N].
+        :raises ValueError: if `X` has another number of columns than `input_dim`.
+        """
+        X = tf.convert_to_tensor(X, self.variance.dtype)
+        self._check_columns(X.shape[-1], "the inputs have")
+        phi = self.nonlinearity(X)
+        if not self.bias:
+            return phi
+        return tf.concat([phi, tf.ones_like(phi[..., :1])], axis=-1)
+
+    def _check_columns(self, number: int | None, who: str) -> None:
+        if number not in (None, self.input_dim):
+            raise ValueError(
+                f"The kernel is for input_dim={self.input_dim} columns, but {who} {number}."
+            )

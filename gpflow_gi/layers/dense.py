@@ -1,0 +1,188 @@
+"""Dense layers of a Bayesian neural network."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from .. import linalg
+from ..basis import Basis
+from ..posteriors import Posterior
+from ..priors import NealPrior, WeightPrior, WeightScale
+from ..seeds import as_seed
+from ..validation import positive_integer
+from ..whitened import WhitenedGaussian, integrate
+from .base import ConditionedLayer, Layer, LayerDraw, check_posterior
+
+
+class DenseLayer(Layer):
+    """P outputs f_p(x) = [x, 1]^T w_p, with a prior and an approximate posterior over the weights.
+
+    The bias is the weight of an appended unit that is always one (Ober & Aitchison 2021, eq. 1 and
+    2, with the bias counted in N). In whitened form f(x) = a(x)^T z with a(x) = s [x, 1], w = s z:
+    a Gaussian process layer with the kernel :class:`gpflow_gi.kernels.BNNKernel` and without a
+    residual. Nonlinearities are layers of their own, below this one.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        posterior: Posterior,
+        *,
+        prior: WeightPrior | None = None,
+        bias: bool = True,
+    ) -> None:
+        """Put a prior and a posterior together.
+
+        :param input_dim: D, the number of units below.
+        :param output_dim: P.
+        :param posterior: a choice of q(z).
+        :param prior: over the weights; :class:`gpflow_gi.priors.NealPrior` by default.
+        :param bias: whether to append a unit that is always one.
+        :raises ValueError: if a width is not positive, or if the posterior is for another number of
+            outputs or for no layer of weights.
+        :raises TypeError: if an argument is not what it should be.
+        """
+        super().__init__()
+        self._input_dim = positive_integer("input_dim", input_dim)
+        self.output_dim = positive_integer("output_dim", output_dim)
+        if not isinstance(bias, bool):
+            raise TypeError(f"bias must be True or False, but is {bias!r}.")
+        self.bias = bias
+        check_posterior(posterior, self.output_dim)
+        posterior.bind(self.num_weights, self.output_dim)
+        self.posterior = posterior
+        if prior is None:
+            prior = NealPrior()
+        if not isinstance(prior, WeightPrior):
+            raise TypeError(f"prior must be one of gpflow_gi.priors, but is {prior!r}.")
+        self.prior = prior
+
+    @property
+    def input_dim(self) -> int:
+        return self._input_dim
+
+    @property
+    def num_weights(self) -> int:
+        """N, the number of weights to each output: its fan-in, counting the bias."""
+        return self._input_dim + self.bias
+
+    def check_inputs(self, input_dim: int) -> None:
+        if input_dim != self._input_dim:
+            raise ValueError(
+                f"The layer has input_dim={self._input_dim}, but gets {input_dim} columns."
+            )
+
+    def condition(
+        self, U: tf.Tensor, num_samples: int | None = None, seed: tf.Tensor | None = None
+    ) -> ConditionedDenseLayer:
+        scale = self.prior.draw(
+            self.num_weights, num_samples, as_seed(None) if seed is None else seed
+        )
+        basis = DenseBasis(self.posterior.basis_inputs(U), scale.standard_deviation, self.bias)
+        q = self.posterior.q(basis, slice(0, self.output_dim), num_samples)
+        return ConditionedDenseLayer(basis, q, scale)
+
+
+class DenseBasis(Basis):
+    """a(x) = s [x, 1], or s x without a bias: one basis function for each weight, no residual."""
+
+    def __init__(self, inputs: tf.Tensor, standard_deviation: tf.Tensor, bias: bool) -> None:
+        """Take the layer's inputs as basis functions.
+
+        :param inputs: U, [M, D] or [S, M, D].
+        :param standard_deviation: s, of the weights' prior, [] or [S].
+        """
+        self.inputs = inputs
+        self.bias = bias
+        is_drawn = standard_deviation.shape.rank == 1
+        self.scale = standard_deviation[:, None, None] if is_drawn else standard_deviation
+        """s, [] or [S, 1, 1]."""
+        self.is_sampled = is_drawn or inputs.shape.rank == 3
+        self._scaled = self._units(inputs)
+
+    def __call__(self, X: tf.Tensor) -> tf.Tensor:
+        return tf.linalg.matrix_transpose(self._units(X))
+
+    def at_inputs(self) -> tf.Tensor:
+        return tf.linalg.matrix_transpose(self._scaled)
+
+    @property
+    def gram(self) -> tf.Tensor:
+        return tf.matmul(self._scaled, self._scaled, transpose_b=True)
+
+    def cross_gram(self, X: tf.Tensor) -> tf.Tensor:
+        return linalg.transposed_product(self.at_inputs(), self(X))
+
+    def variance(self, X: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_sum(tf.square(self._units(X)), axis=-1)
+
+    def covariance(self, X: tf.Tensor) -> tf.Tensor:
+        units = self._units(X)
+        return tf.matmul(units, units, transpose_b=True)
+
+    def residual_variance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
+        return tf.zeros([1], A.dtype)
+
+    def residual_covariance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
+        return tf.zeros([1, 1], A.dtype)
+
+    def _units(self, X: tf.Tensor) -> tf.Tensor:
+        """S [x, 1] of every row, [N, K] or [S, N, K]."""
+        if self.bias:
+            X = tf.concat([X, tf.ones_like(X[..., :1])], axis=-1)
+        return self.scale * X
+
+
+class ConditionedDenseLayer(ConditionedLayer):
+    """A dense layer given the inducing activations from below, and its prior's scale."""
+
+    def __init__(self, basis: DenseBasis, q: WhitenedGaussian, scale: WeightScale) -> None:
+        self._basis = basis
+        self.q = q
+        self._scale = scale
+
+    def kl(self) -> tf.Tensor:
+        return self.q.kl() + self._scale.kl
+
+    def diagnostics(self) -> list[tuple[str, tf.Tensor]]:
+        return [
+            ("the scale of its prior", self._basis.scale),
+            ("its inducing inputs", self._basis.inputs),
+            ("its posterior mean", self.q.mean),
+            ("its KL divergence", self.kl()),
+        ]
+
+    def predict(self, X: tf.Tensor, full_cov: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+        return integrate(self.q, self._basis, X, full_cov)
+
+    def draw(self, num_samples: int | None, seed: tf.Tensor) -> DenseDraw:
+        draw = self.q.draw(num_samples, seed)
+        log_ratio = draw.log_p_minus_log_q + self._scale.log_p_minus_log_q
+        return DenseDraw(self._basis.scale * draw.z, self._basis.bias, log_ratio)
+
+
+class DenseDraw(LayerDraw):
+    """Drawn weights."""
+
+    def __init__(self, weights: tf.Tensor, bias: bool, log_p_minus_log_q: tf.Tensor) -> None:
+        """Keep the weights.
+
+        :param weights: [K, P] or [S, K, P], the bias' last.
+        :param log_p_minus_log_q: [] or [S].
+        """
+        self.weights = weights
+        self._bias = bias
+        self.log_p_minus_log_q = log_p_minus_log_q
+
+    def __call__(self, X: tf.Tensor) -> tf.Tensor:
+        """Values at `X`, [N, D] or [S, N, D]: [N, P] or [S, N, P]."""
+        if not self._bias:
+            return linalg.product(X, self.weights)
+        return linalg.product(X, self.weights[..., :-1, :]) + self.weights[..., -1:, :]
+
+    def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        return self(X)
+
+    def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, DenseDraw]:
+        return self(X), self

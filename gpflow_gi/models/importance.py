@@ -1,0 +1,109 @@
+"""Importance weights of whole functions: the importance weighted bound.
+
+    log w_s = log p(Y | F_s) + sum_l [ log p(z_l) - log q(z_l) ],    F_s, z ~ q
+    IWBO_S = E log 1/S sum_s w_s  <=  log p(Y)
+
+(Burda, Grosse & Salakhutdinov 2016, eq. 8). A weight belongs to one function: the rows of F_s are
+drawn jointly, and the last layer is drawn as well. Drawn row by row, they would bound the evidence
+of another model, whose function values are independent given the inducing points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary, ref
+
+import tensorflow as tf
+
+from ..layers import GPLayer, Layer, LayerDraw
+from ..seeds import fold_in
+from . import integration
+from .propagation import propagate_inducing
+
+if TYPE_CHECKING:
+    from .deep_gp import DeepGP
+
+CACHED_SIZE = 400_000
+"""Numbers in the largest arrays of one chunk of samples: what stays in a processor's cache."""
+
+MOST_SAMPLES_AT_ONCE = 50
+
+
+def samples_at_once(model: DeepGP, num_rows: int, num_samples: int) -> int:
+    """Samples of one chunk, all chunks but for the last being of one size."""
+    numbers = 1
+    M = 0 if model.inducing_inputs is None else int(model.inducing_inputs.shape[0])
+    for layer in model.layers:
+        if isinstance(layer, GPLayer):
+            numbers = max(numbers, (num_rows + M + (layer.posterior.num_inducing or 0)) ** 2)
+        elif isinstance(layer, Layer):
+            width = max(layer.output_dim, layer.input_dim or 1)
+            numbers = max(numbers, (num_rows + M + width) * width)
+    at_most = min(max(CACHED_SIZE // numbers, 1), MOST_SAMPLES_AT_ONCE)
+    num_chunks = -(-num_samples // at_most)
+    return -(-num_samples // num_chunks)
+
+
+def log_weights(
+    model: DeepGP, X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor
+) -> tf.Tensor:
+    """Log w_s of `num_samples` functions, [S], chunk by chunk.
+
+    :param X: [N, D], all rows.
+    :param Y: [N, Q].
+    :param seed: [2].
+    """
+    chunk = samples_at_once(model, int(X.shape[0]), num_samples)
+    num_chunks = -(-num_samples // chunk)
+    if num_chunks == 1:
+        return _chunk(model, X, Y, chunk, fold_in(seed, 0))
+
+    def body(i: tf.Tensor, weights: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
+        return i + 1, weights.write(i, _chunk(model, X, Y, chunk, fold_in(seed, i)))
+
+    weights = tf.TensorArray(X.dtype, num_chunks, element_shape=[chunk])
+    _, weights = tf.while_loop(
+        lambda i, _: i < num_chunks, body, (tf.constant(0), weights), parallel_iterations=1
+    )
+    return tf.reshape(weights.stack(), [num_chunks * chunk])[:num_samples]
+
+
+def _chunk(
+    model: DeepGP, X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor
+) -> tf.Tensor:
+    propagated = propagate_inducing(
+        model.layers,
+        model.inducing_inputs,
+        X.shape[-1],
+        num_samples,
+        fold_in(seed, 0),
+        draw_all=True,
+    )
+    F = propagated.rows_jointly(X, fold_in(seed, 1))
+    last = propagated.last.draw(propagated.num_samples, fold_in(seed, 2))
+    F, _ = last.extend(F, fold_in(seed, 3))
+    log_weight = integration.log_prob(model.likelihood, X, F, Y)
+    for layer in [*propagated.hidden, last]:
+        if isinstance(layer, LayerDraw):
+            log_weight += layer.log_p_minus_log_q
+    return tf.broadcast_to(log_weight, [num_samples])
+
+
+def compiled(model: DeepGP) -> Callable[[Any, Any, int, Any], tf.Tensor]:
+    """:func:`log_weights` of a model for eager callers, compiled once for as long as it lives.
+
+    A model that was given another part in the meantime is compiled anew.
+    """
+    parts = tuple(id(part) for part in model.submodules)
+    if model not in _COMPILED or _COMPILED[model][0] != parts:
+        owner = ref(model)  # the function must not keep alive what it is stored under
+
+        def function(X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
+            return log_weights(cast("DeepGP", owner()), X, Y, num_samples, seed)
+
+        _COMPILED[model] = (parts, tf.function(function, autograph=False))
+    return _COMPILED[model][1]
+
+
+_COMPILED: WeakKeyDictionary[Any, tuple[tuple[int, ...], Any]] = WeakKeyDictionary()

@@ -1,0 +1,60 @@
+"""Recorded draws of the weights, as Markov chain Monte Carlo leaves them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import tensorflow as tf
+
+from ..basis import Basis
+from ..validation import finite_array
+from ..whitened import PointMass, WhitenedGaussian
+from .base import Posterior
+
+if TYPE_CHECKING:
+    from ..layers.dense import DenseBasis
+
+
+class Recorded(Posterior):
+    """Draws of a layer's weights from somewhere else, each as good as any other.
+
+    All layers of a model must hold draws of the same states, in the same order: S samples of the
+    model are S states spread evenly over those recorded, the same in every layer. There is no
+    density, and so no bound.
+    """
+
+    uses_global_inducing = False
+    num_inducing = None
+
+    def __init__(self, weights: Any) -> None:
+        """Keep the draws.
+
+        :param weights: [T, K, P], T draws in units of the weights.
+        :raises ValueError: if they are not finite or of another shape.
+        """
+        super().__init__()
+        weights = finite_array("weights", weights, (None, None, None))
+        self.num_draws, self._num_weights, self.output_dim = weights.shape
+        self._weights = tf.constant(weights)
+
+    def bind(self, num_weights: int | None, output_dim: int) -> None:
+        """Check the number of weights.
+
+        :raises ValueError: if the layer has another number of weights, or none.
+        """
+        if num_weights != self._num_weights:
+            raise ValueError(
+                f"posterior holds draws of {self._num_weights} weights to each output, but the "
+                f"layer has {num_weights or 'none'}."
+            )
+
+    def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
+        return U
+
+    def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
+        # The middles of so many equal parts of the record.
+        S = 1 if num_samples is None else num_samples
+        states = ((np.arange(S) + 0.5) * self.num_draws / S).astype(int)
+        weights = tf.gather(self._weights, states[0] if num_samples is None else states)
+        return PointMass(weights[..., outputs] / cast("DenseBasis", basis).scale)

@@ -1,0 +1,7 @@
+"""Priors over the weights of Bayesian neural networks (the paper's section 2.3)."""
+
+from .base import WeightPrior, WeightScale
+from .gaussian import NealPrior, StandardPrior
+from .scale import ScalePrior
+
+__all__ = ["NealPrior", "ScalePrior", "StandardPrior", "WeightPrior", "WeightScale"]

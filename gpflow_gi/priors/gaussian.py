@@ -1,0 +1,57 @@
+"""Gaussian priors whose scale is a number."""
+
+import math
+from abc import abstractmethod
+
+import tensorflow as tf
+from gpflow.base import Parameter
+from gpflow.utilities import positive
+
+from ..validation import positive_number
+from .base import WeightPrior, WeightScale
+
+
+class _GaussianPrior(WeightPrior):
+    def __init__(self, scale: float = 1.0, *, learn_scale: bool = False) -> None:
+        """Fix the scale, or say where learning it starts.
+
+        :param scale: the factor on the weights' standard deviation.
+        :param learn_scale: whether training maximises the bound over `scale` too.
+        :raises ValueError: if `scale` is not positive.
+        """
+        super().__init__()
+        self.scale = Parameter(
+            positive_number("scale", scale), transform=positive(), trainable=learn_scale
+        )
+
+    def draw(self, num_weights: int, num_samples: int | None, seed: tf.Tensor) -> WeightScale:
+        zero = tf.zeros([], self.scale.dtype)
+        return WeightScale(self._standard_deviation(num_weights), zero, zero)
+
+    @property
+    def is_type_ii(self) -> bool:
+        return bool(self.scale.trainable)
+
+    @abstractmethod
+    def _standard_deviation(self, num_weights: int) -> tf.Tensor:
+        """Of each weight, []."""
+
+
+class NealPrior(_GaussianPrior):
+    """Weights of standard deviation scale / sqrt(N): S = scale^2 I, the paper's eq. 14.
+
+    Activations keep their scale from layer to layer, whatever the width.
+    """
+
+    def _standard_deviation(self, num_weights: int) -> tf.Tensor:
+        return self.scale / math.sqrt(num_weights)
+
+
+class StandardPrior(_GaussianPrior):
+    """Weights of standard deviation scale: S = scale^2 N I, the paper's eq. 15.
+
+    Activations grow by a factor of about sqrt(N) in every layer.
+    """
+
+    def _standard_deviation(self, num_weights: int) -> tf.Tensor:
+        return tf.convert_to_tensor(self.scale)

@@ -1,0 +1,111 @@
+"""Gaussian priors whose scale is a random variable."""
+
+import gpflow
+import tensorflow as tf
+from gpflow.base import Parameter, TensorType
+from gpflow.utilities import positive
+
+from ..validation import positive_number
+from .base import WeightPrior, WeightScale
+
+
+class ScalePrior(WeightPrior):
+    """Weights of precision N s / scale^2 with a Gamma prior over s: the paper's eq. 16 to 18.
+
+        S = scale^2 I / s,    p(s) = Gamma(shape, rate),    q(s) = Gamma(shape + alpha, rate + beta)
+
+    The variational parameters alpha and beta are positive and learned. All else is constant, so
+    that bounds can be compared with those of other priors.
+
+    The default prior, Gamma(2, 2), is the paper's. Code published by its authors uses other
+    constants, which `shape` and `rate` can be set to.
+    """
+
+    def __init__(
+        self,
+        *,
+        scale: float = 1.0,
+        shape: float = 2.0,
+        rate: float = 2.0,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+    ) -> None:
+        """Set up p(s), and q(s) at the start.
+
+        :param scale: the factor on the weights' standard deviation, a constant.
+        :param shape: of p(s).
+        :param rate: of p(s); s has no unit.
+        :param alpha: what q(s) has above the shape of p(s), at the start.
+        :param beta: what q(s) has above the rate of p(s), at the start.
+        :raises ValueError: if one of them is not positive.
+        """
+        super().__init__()
+        self.scale = positive_number("scale", scale)
+        self.shape = positive_number("shape", shape)
+        self.rate = positive_number("rate", rate)
+        self.alpha = Parameter(positive_number("alpha", alpha), transform=positive())
+        self.beta = Parameter(positive_number("beta", beta), transform=positive())
+
+    @property
+    def is_type_ii(self) -> bool:
+        return False
+
+    def draw(self, num_weights: int, num_samples: int | None, seed: tf.Tensor) -> WeightScale:
+        size = [] if num_samples is None else [num_samples]
+        # Differentiable in shape and rate, by implicit reparameterisation (Figurnov et al., 2018).
+        s = tf.random.stateless_gamma(
+            size, seed, self.shape + self.alpha, self.rate + self.beta, dtype=self.alpha.dtype
+        )
+        return self.given(s, num_weights)
+
+    def follow_prior(self) -> None:
+        """Fix q(s) at p(s), for layers whose weights are drawn from the prior."""
+        for parameter in (self.alpha, self.beta):
+            parameter.assign(_ALMOST_ZERO)
+            gpflow.set_trainable(parameter, False)
+
+    def given(self, s: TensorType, num_weights: int) -> WeightScale:
+        """The scale at an s from elsewhere: recorded, or drawn by MCMC.
+
+        :param s: [] or [S].
+        :param num_weights: N, the fan-in with the bias.
+        """
+        s = tf.convert_to_tensor(s, self.alpha.dtype)
+        standard_deviation = self.scale / tf.sqrt(num_weights * s)
+        log_ratio = self.log_prior(s) - self.log_posterior(s)
+        return WeightScale(standard_deviation, self.kl(), log_ratio)
+
+    def log_prior(self, s: TensorType) -> tf.Tensor:
+        """The log density log p(s), [] or [S] as `s`."""
+        s = tf.convert_to_tensor(s, self.alpha.dtype)
+        shape, rate = (tf.constant(number, s.dtype) for number in (self.shape, self.rate))
+        return _log_gamma_density(s, shape, rate)
+
+    def log_posterior(self, s: TensorType) -> tf.Tensor:
+        """The log density log q(s), [] or [S] as `s`."""
+        s = tf.convert_to_tensor(s, self.alpha.dtype)
+        return _log_gamma_density(s, self.shape + self.alpha, self.rate + self.beta)
+
+    def kl(self) -> tf.Tensor:
+        """KL(q(s) || p(s)), []."""
+        # With q = Gamma(a, b), p = Gamma(a0, b0), alpha = a - a0 and beta = b - b0:
+        # alpha digamma(a) - log Gamma(a) + log Gamma(a0) + a0 log(b / b0) - a beta / b
+        a, b = self.shape + self.alpha, self.rate + self.beta
+        return (
+            self.alpha * tf.math.digamma(a)
+            - tf.math.lgamma(a)
+            + tf.math.lgamma(tf.constant(self.shape, a.dtype))
+            + self.shape * tf.math.log1p(self.beta / self.rate)
+            - a * self.beta / b
+        )
+
+
+_ALMOST_ZERO = 1e-8
+"""Zero has no logarithm; the KL divergence that this leaves is below rounding."""
+
+
+def _log_gamma_density(s: tf.Tensor, shape: tf.Tensor, rate: tf.Tensor) -> tf.Tensor:
+    # shape log(rate) - log Gamma(shape) + (shape - 1) log(s) - rate s
+    return (
+        shape * tf.math.log(rate) - tf.math.lgamma(shape) + (shape - 1) * tf.math.log(s) - rate * s
+    )

@@ -1,0 +1,15 @@
+"""Whitened Bayesian linear regression on pseudo-data: the posterior of inducing points.
+
+With the prior z ~ N(0, I) and pseudo-outputs V = A^T z + e, where A = a(U), [K, M], and the noise e
+has the precision Lambda (the paper's eq. 11 and 22, whitened),
+
+    q(z) = N(B^-1 A Lambda V, B^-1),    B = I + A Lambda A^T.
+
+The same Gaussian can be computed in the space of the M pseudo-outputs or in that of the K weights.
+"""
+
+from .choice import regress
+from .function_space import FunctionSpaceRegression
+from .weight_space import WeightSpaceRegression
+
+__all__ = ["FunctionSpaceRegression", "WeightSpaceRegression", "regress"]

@@ -1,0 +1,36 @@
+"""In which space to compute a regression."""
+
+import tensorflow as tf
+
+from ..basis import Basis
+from ..kernels import KernelBasis
+from ..whitened import WhitenedGaussian
+from .function_space import FunctionSpaceRegression
+from .weight_space import WeightSpaceRegression
+
+FEWER = 0.5
+"""The space of the pseudo-outputs is the cheaper one for a dense layer with so many pseudo-outputs
+for each weight, or fewer (measured: docs/performance.md)."""
+
+
+def regress(basis: Basis, T: tf.Tensor, V: tf.Tensor, *, shared: bool) -> WhitenedGaussian:
+    """The exact posterior given pseudo-data at the basis' inputs.
+
+    GP layers take the space of the pseudo-outputs, where the Cholesky factor of their kernel matrix
+    is not needed; dense layers the smaller of the two. A precision for each output needs a
+    factorisation for each, which only the space of the weights has.
+
+    :param basis: the layer's basis, at M pseudo-inputs.
+    :param T: a root of Lambda = T T^T. Shared by all outputs: [M] for a diagonal one, or lower
+        triangular [M, M]. Otherwise one for each output: [P, M], or [P, M, M].
+    :param V: pseudo-outputs, [M, P].
+    """
+    if not shared:
+        return WeightSpaceRegression(basis, T, V, shared=False)
+    if isinstance(basis, KernelBasis):
+        return FunctionSpaceRegression(basis, T, V)
+    # The number of weights is known when a graph is built, as is M where it matters.
+    num_weights = basis.at_inputs().shape[-2]
+    if V.shape[0] <= FEWER * num_weights:
+        return FunctionSpaceRegression(basis, T, V)
+    return WeightSpaceRegression(basis, T, V, shared=True)
