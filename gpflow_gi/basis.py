@@ -34,18 +34,19 @@ class Basis(ABC):
         :return: A = [a(x_1) ... a(x_N)], [K, N] or [S, K, N].
         """
 
+    @property
     @abstractmethod
-    def at_inputs(self) -> tf.Tensor:
-        """The basis functions at the inputs, [K, M] or [S, K, M]."""
+    def design(self) -> tf.Tensor:
+        """Phi = a(U)^T, a row for each of the inputs: [M, K] or [S, M, K]."""
 
     @property
     @abstractmethod
     def gram(self) -> tf.Tensor:
-        """A^T A for A = a(U), [M, M] or [S, M, M]."""
+        """Phi Phi^T, [M, M] or [S, M, M]."""
 
     @abstractmethod
     def cross_gram(self, X: tf.Tensor) -> tf.Tensor:
-        """A(U)^T A(X), [M, N] or [S, M, N]."""
+        """Phi a(X), [M, N] or [S, M, N]."""
 
     @abstractmethod
     def variance(self, X: tf.Tensor) -> tf.Tensor:

@@ -63,10 +63,15 @@ class WhitenedGaussian(ABC):
         """
 
     def _standard_normal(self, num_samples: int | None, seed: tf.Tensor) -> tf.Tensor:
-        shape = tf.shape(self.mean)
-        if num_samples is not None and self.mean.shape.rank == 2:
+        like = self._z_like()
+        shape = tf.shape(like)
+        if num_samples is not None and like.shape.rank == 2:
             shape = tf.concat([[num_samples], shape], axis=0)
-        return standard_normal(shape, seed, self.mean.dtype)
+        return standard_normal(shape, seed, like.dtype)
+
+    def _z_like(self) -> tf.Tensor:
+        """A tensor of the shape and the type that z has."""
+        return self.mean
 
 
 def integrate(
@@ -95,9 +100,12 @@ def integrate(
 class StandardNormal(WhitenedGaussian):
     """q = p = N(0, I)."""
 
-    def __init__(self, A: tf.Tensor, num_outputs: int) -> None:
-        """:param A: [K, M] or [S, K, M]; only its type, K and S matter."""
-        self.mean = tf.zeros(tf.concat([tf.shape(A)[:-1], [num_outputs]], axis=0), A.dtype)
+    def __init__(self, design: tf.Tensor, num_outputs: int) -> None:
+        """:param design: [M, K] or [S, M, K]; only its type, K and S matter."""
+        shape = tf.shape(design)
+        self.mean = tf.zeros(
+            tf.concat([shape[:-2], shape[-1:], [num_outputs]], axis=0), design.dtype
+        )
 
     def kl(self) -> tf.Tensor:
         return tf.zeros(tf.shape(self.mean)[:-2], self.mean.dtype)
@@ -122,7 +130,8 @@ class WeightGaussian(WhitenedGaussian):
 
     def predict(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         A = basis(X)
-        variance = self._spread(A) + basis.residual_variance(X, A)[..., None]
+        residual = tf.expand_dims(basis.residual_variance(X, A), -1)
+        variance = self._spread(A) + residual
         return linalg.transposed_product(A, self.mean), variance
 
     def predict_jointly(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -52,6 +52,9 @@ def error_of(capsys, *arguments):
         ([], 2, "compare"),
         (["compare", "--data", "nothing.csv"], 2, "--target"),
         (["compare", "--steps", "0"], 2, "--steps"),
+        (["experiment", "--help"], 0, "deep-linear"),
+        (["experiment", "toy", "--full"], 2, "no --full version"),
+        (["experiment", "nothing"], 2, "toy-iwbo"),
     ],
 )
 def test_quick_answers_import_nothing_heavy(arguments, code, said):
@@ -220,3 +223,71 @@ def test_settings_fit_the_data(capsys, compare_that, csv, tmp_path):
     settings = asked[1][2]
     assert (settings.num_inducing, settings.batch_size, settings.seed) == (10, 8, 5)
     assert "used instead" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--model", "bnn", "--layers", "3"], "--layers needs --model deep-gp, but it is bnn"),
+        (["--widths", "8,8"], "--widths needs --model bnn, but it is deep-gp"),
+        (["--prior", "neal"], "--prior needs --model bnn"),
+        (["--model", "bnn", "--widths", "8,0"], "--widths: must be whole numbers of at least 1"),
+        (["--model", "bnn", "--prior", "normal"], "--prior: invalid choice"),
+        (["--model", "network"], "--model: invalid choice"),
+    ],
+)
+def test_options_of_the_other_model(capsys, arguments, said):
+    assert said in error_of(capsys, "compare", *arguments)
+
+
+def test_networks_are_set_up_as_asked(capsys, compare_that, csv):
+    asked = []
+
+    def remember(train, test, settings, **keywords):
+        asked.append(settings)
+        raise KeyboardInterrupt
+
+    compare_that(remember)
+    data = ["compare", "--data", csv(random_csv(30)), "--target", "y", "--model", "bnn"]
+    main(data)
+    main([*data, "--widths", "7,8,9", "--prior", "scale"])
+    assert [(s.model, s.widths, s.prior) for s in asked] == [
+        ("bnn", (50, 50), "neal"),
+        ("bnn", (7, 8, 9), "scale"),
+    ]
+    assert "Hidden units: 7, 8, 9. Prior: scale." in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.fixture
+def experiment_that(monkeypatch):
+    """Let the command run another function in the place of an experiment."""
+
+    def use(function):
+        from gpflow_gi.experiments import study
+
+        monkeypatch.setattr(study, "run", function)
+
+    return use
+
+
+def test_experiments_that_fail_write_nothing(capsys, experiment_that, tmp_path):
+    from gpflow_gi.training import FitRecord, NonFiniteError
+
+    def fail(name, **options):
+        assert (name, options["fast"], options["full"], options["seed"]) == ("toy", True, False, 3)
+        raise NonFiniteError("The bound is nan\nin step 7.", step=7, record=FitRecord())
+
+    experiment_that(fail)
+    out = tmp_path / "out"
+    assert main(["experiment", "toy", "--fast", "--seed", "3", "--out", str(out)]) == 1
+    error = capsys.readouterr().err
+    assert error == "gpflow-gi: error: The bound is nan in step 7. Nothing was written.\n"
+    assert not out.exists()
+
+
+def test_folders_for_experiments_are_checked_first(capsys, experiment_that, tmp_path):
+    experiment_that(lambda *_, **__: pytest.fail("it was run"))
+    (tmp_path / "mine.txt").write_text("")
+    assert "is not a folder of results" in error_of(
+        capsys, "experiment", "toy", "--out", str(tmp_path)
+    )

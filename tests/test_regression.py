@@ -26,8 +26,9 @@ class LinearBasis(Basis):
     def __call__(self, X):
         return tf.linalg.matrix_transpose(X)
 
-    def at_inputs(self):
-        return self(self.inputs)
+    @property
+    def design(self):
+        return self.inputs
 
     @property
     def gram(self):
@@ -102,7 +103,7 @@ def free(rng):
 
 def standard(rng):
     basis = LinearBasis(rng.normal(size=(M, K)))
-    q = StandardNormal(basis.at_inputs(), P)
+    q = StandardNormal(basis.design, P)
     return basis, q, np.zeros((K, P)), np.broadcast_to(np.eye(K), (P, K, K))
 
 

@@ -17,7 +17,7 @@ from ..posteriors import Factorised, GlobalInducing, LocalInducing, Posterior, P
 from ..posteriors.pseudo_data import largest_precision
 from ..priors import NealPrior, ScalePrior, StandardPrior, WeightPrior
 from ..seeds import as_seed
-from ..validation import positive_integer, positive_number
+from ..validation import finite_array, positive_integer, positive_number
 from .start import NOISE_VARIANCE, centres, check_numpy_seed, check_rows, output_dim_for
 
 Method: TypeAlias = Literal["global", "local", "factorised", "prior"]
@@ -58,6 +58,7 @@ def build_bnn(
     prior_scale: float = 1.0,
     nonlinearity: str | Nonlinearity = "relu",
     num_inducing: int = 100,
+    inducing_inputs: Any = None,
     likelihood: Likelihood | None = None,
     num_samples: int = 1,
     seed: int = 0,
@@ -87,6 +88,9 @@ def build_bnn(
         :func:`gpflow_gi.nonlinearities.as_nonlinearity`.
     :param num_inducing: M, of the model and of every local layer; at most the number of different
         rows of X.
+    :param inducing_inputs: where the inducing points start, [M, D], in the units of X, instead of
+        at centres of k-means. They may be more than the rows of X, and lie where there are none;
+        `num_inducing` is not looked at then.
     :param likelihood: a GPflow likelihood; Gaussian by default.
     :param num_samples: S, the samples of the bound in training.
     :param seed: of k-means and of the network that is drawn, an integer.
@@ -103,9 +107,12 @@ def build_bnn(
     check_likelihood(likelihood)
     check_numpy_seed(seed)
     num_inducing = positive_integer("num_inducing", num_inducing)
-    if not {"global", "local"} & set(methods):
-        num_inducing = min(num_inducing, len(np.unique(X, axis=0)))  # none will be kept
-    U = centres(X, num_inducing, seed)
+    if inducing_inputs is not None:
+        U = finite_array("inducing_inputs", inducing_inputs, (None, X.shape[1]))
+    else:
+        if not {"global", "local"} & set(methods):
+            num_inducing = min(num_inducing, len(np.unique(X, axis=0)))  # none will be kept
+        U = centres(X, num_inducing, seed)
     V, Lambda = _regression_on_targets(X, Y, U, likelihood)
 
     rng = np.random.default_rng(seed)

@@ -54,3 +54,8 @@ widths = list_of(count, "whole numbers of at least 1 with commas between them, s
 def wide_help(prog: str) -> argparse.HelpFormatter:
     """Help that fits into 80 columns."""
     return argparse.HelpFormatter(prog, max_help_position=28, width=80)
+
+
+def wide_raw_help(prog: str) -> argparse.HelpFormatter:
+    """The same, with descriptions as they are."""
+    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=28, width=80)

@@ -1,7 +1,104 @@
-"""``gpflow-gi experiment NAME``."""
+"""``gpflow-gi experiment``."""
 
+import argparse
+import os
+import textwrap
+from pathlib import Path
 from typing import Any
+
+from gpflow_gi.experiments.catalogue import EXPERIMENTS, FILES
+from gpflow_gi.experiments.results_folder import (
+    ResultsFolderError,
+    check_results_folder,
+    results_folder,
+)
+
+from . import arguments
+from .console import FAILED, MISUSED, announce, import_noise_hidden, say, say_error
 
 
 def add_to(commands: Any) -> None:
     """Add the command to a parser's commands."""
+    listed = "\n".join(
+        textwrap.fill(
+            experiment.description,
+            80,
+            initial_indent=f"  {name:<16}",
+            subsequent_indent=18 * " ",
+        )
+        for name, experiment in EXPERIMENTS.items()
+    )
+    introduction = textwrap.fill(
+        "Repeat an experiment of Ober & Aitchison (2021) or one like it. Ends with a table, and "
+        f"writes the numbers and a figure: {', '.join(FILES)}.",
+        80,
+    )
+    experiment = commands.add_parser(
+        "experiment",
+        help="repeat a published experiment",
+        description=f"{introduction}\n\nexperiments:\n{listed}",
+        allow_abbrev=False,
+        formatter_class=arguments.wide_raw_help,
+    )
+    experiment.add_argument(
+        "name", metavar="NAME", choices=list(EXPERIMENTS), help="which experiment; see above"
+    )
+    length = experiment.add_mutually_exclusive_group()
+    length.add_argument(
+        "--fast", action="store_true", help="about a minute's version, with less of everything"
+    )
+    with_full = ", ".join(name for name, one in EXPERIMENTS.items() if one.has_full)
+    length.add_argument("--full", action="store_true", help=f"the longest version ({with_full})")
+    experiment.add_argument(
+        "--seed",
+        metavar="N",
+        type=arguments.seed,
+        default=0,
+        help="of the data, the start and the training (default: %(default)s)",
+    )
+    experiment.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="folder for the results; earlier results in it are replaced "
+        "(default: gpflow-gi-results/ and the experiment's name)",
+    )
+    experiment.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command.
+
+    :return: the exit code.
+    """
+    experiment = EXPERIMENTS[options.name]
+    if options.full and not experiment.has_full:
+        return say_error(f"{experiment.name} has no --full version.", MISUSED)
+    out = options.out or Path("gpflow-gi-results", experiment.name)
+    try:
+        check_results_folder(out, FILES)
+    except ResultsFolderError as error:
+        return say_error(str(error), MISUSED)
+    say(f"{experiment.name}: {experiment.description}.")
+    say("Loading TensorFlow ...")
+    with import_noise_hidden():
+        from gpflow_gi.experiments import study
+        from gpflow_gi.training import NonFiniteError
+    try:
+        results = study.run(
+            experiment.name,
+            fast=options.fast,
+            full=options.full,
+            seed=options.seed,
+            announce=announce,
+        )
+    except NonFiniteError as error:
+        return say_error(f"{error} Nothing was written.", FAILED)
+    print(f"\n{study.summary(results)}", flush=True)
+    try:
+        with results_folder(out, FILES) as folder:
+            study.write(results, folder)
+    except ResultsFolderError as error:
+        return say_error(str(error), MISUSED)
+    print(f"\nThe numbers and the figure are in {out}{os.sep}", flush=True)
+    return 0

@@ -63,13 +63,16 @@ class KernelBasis(Basis):
         k -= linalg.transposed_product(self._cross, A)
         return linalg.concat_rows(A, linalg.solve_lower(self.L, k))
 
-    def at_inputs(self) -> tf.Tensor:
-        """The basis functions at the last block of inducing inputs, [K, M] or [S, K, M].
+    @property
+    def design(self) -> tf.Tensor:
+        """The basis functions at the last block of inducing inputs, [M, K] or [S, M, K].
 
-        Without a parent these are the columns of L^T, so that u = L z.
+        Without a parent that is L, so that u = L z.
         """
-        A = tf.linalg.matrix_transpose(self.L)
-        return A if self.parent is None else linalg.concat_rows(self._cross, A)
+        if self.parent is None:
+            return self.L
+        A = linalg.concat_rows(self._cross, tf.linalg.matrix_transpose(self.L))
+        return tf.linalg.matrix_transpose(A)
 
     @property
     def gram(self) -> tf.Tensor:

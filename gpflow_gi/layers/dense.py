@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from .. import linalg
 from ..basis import Basis
 from ..posteriors import Posterior
 from ..priors import NealPrior, WeightPrior, WeightScale
@@ -104,15 +103,16 @@ class DenseBasis(Basis):
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         return tf.linalg.matrix_transpose(self._units(X))
 
-    def at_inputs(self) -> tf.Tensor:
-        return tf.linalg.matrix_transpose(self._scaled)
+    @property
+    def design(self) -> tf.Tensor:
+        return self._scaled
 
     @property
     def gram(self) -> tf.Tensor:
         return tf.matmul(self._scaled, self._scaled, transpose_b=True)
 
     def cross_gram(self, X: tf.Tensor) -> tf.Tensor:
-        return linalg.transposed_product(self.at_inputs(), self(X))
+        return tf.matmul(self._scaled, self._units(X), transpose_b=True)
 
     def variance(self, X: tf.Tensor) -> tf.Tensor:
         return tf.reduce_sum(tf.square(self._units(X)), axis=-1)
@@ -128,10 +128,8 @@ class DenseBasis(Basis):
         return tf.zeros([1, 1], A.dtype)
 
     def _units(self, X: tf.Tensor) -> tf.Tensor:
-        """S [x, 1] of every row, [N, K] or [S, N, K]."""
-        if self.bias:
-            X = tf.concat([X, tf.ones_like(X[..., :1])], axis=-1)
-        return self.scale * X
+        """The basis functions of every row, [N, K] or [S, N, K]."""
+        return self.scale * _with_bias(X, self.bias)
 
 
 class ConditionedDenseLayer(ConditionedLayer):
@@ -177,12 +175,18 @@ class DenseDraw(LayerDraw):
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         """Values at `X`, [N, D] or [S, N, D]: [N, P] or [S, N, P]."""
-        if not self._bias:
-            return linalg.product(X, self.weights)
-        return linalg.product(X, self.weights[..., :-1, :]) + self.weights[..., -1:, :]
+        return tf.matmul(_with_bias(X, self._bias), self.weights)
 
     def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         return self(X)
 
     def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, DenseDraw]:
         return self(X), self
+
+
+def _with_bias(X: tf.Tensor, bias: bool) -> tf.Tensor:
+    """[x, 1] of every row, or x without a bias."""
+    if not bias:
+        return X
+    one = tf.ones(tf.concat([tf.shape(X)[:-1], [1]], axis=0), X.dtype)
+    return tf.concat([X, one], axis=-1)

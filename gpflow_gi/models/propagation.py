@@ -117,14 +117,18 @@ def propagate_inducing(
             continue
         layer_seed = fold_in(seed, i)
         q = layer.condition(U, S, fold_in(layer_seed, 0))
-        kl.append(tf.reduce_mean(q.kl()))
         if i + 1 == (stop or len(layers)):
+            kl.append(tf.reduce_mean(q.kl()))
             return Propagated(hidden, q, tf.add_n(kl), U, S)
-        if any(uses_U[i + 1 :]):
+        below_global = any(uses_U[i + 1 :])
+        if below_global or draw_all:
             draw = q.draw(S, fold_in(layer_seed, 1))
-            U, draw = draw.extend(U, fold_in(layer_seed, 2))
+            if below_global:
+                U, draw = draw.extend(U, fold_in(layer_seed, 2))
             hidden.append(draw)
         else:
-            hidden.append(q.draw(S, fold_in(layer_seed, 1)) if draw_all else q)
+            hidden.append(q)
+        if not below_global:
             U = tf.zeros([0, layer.output_dim], U.dtype)
+        kl.append(tf.reduce_mean(q.kl()))  # after the draw, which may have what it needs
     raise AssertionError("a model's last layer is never deterministic")

@@ -46,10 +46,15 @@ class PseudoData(gpflow.Module):
         V = np.zeros((M, P)) if pseudo_outputs is None else pseudo_outputs
         self.pseudo_outputs = Parameter(finite_array("pseudo_outputs", V, (M, P)))
 
+        # log Lambda = bound tanh(x / bound), which is nearly x far from the bounds.
         bound = tf.constant(np.log(largest_precision()), gpflow.default_float())
-        # Between the bounds, and far from them, a soft clip is the identity.
         bounded = tfp.bijectors.Chain(
-            [tfp.bijectors.Exp(), tfp.bijectors.SoftClip(low=-bound, high=bound)]
+            [
+                tfp.bijectors.Exp(),
+                tfp.bijectors.Scale(bound),
+                tfp.bijectors.Tanh(),
+                tfp.bijectors.Scale(1.0 / bound),
+            ]
         )
         Lambda = _start(pseudo_precision, M, precision, () if shared else (P,))
         if precision == "diagonal":
@@ -78,8 +83,11 @@ class PseudoData(gpflow.Module):
             T = tf.sqrt(self.pseudo_precision)
         else:
             T = self._triangle.forward(self.pseudo_precision.unconstrained_variable)
-        T = T if self.shared else T[outputs]
-        return regress(basis, T, self.pseudo_outputs[:, outputs], shared=self.shared)
+        V: tf.Tensor = self.pseudo_outputs
+        if outputs != slice(0, self.output_dim):  # a slice costs a copy, and its gradient another
+            V = V[:, outputs]
+            T = T if self.shared else T[outputs]
+        return regress(basis, T, V, shared=self.shared)
 
 
 def _start(value: Any, M: int, precision: PrecisionKind, outputs: tuple[int, ...]) -> np.ndarray:

@@ -1,9 +1,10 @@
 """Whitened Bayesian linear regression on pseudo-data: the posterior of inducing points.
 
-With the prior z ~ N(0, I) and pseudo-outputs V = A^T z + e, where A = a(U), [K, M], and the noise e
-has the precision Lambda (the paper's eq. 11 and 22, whitened),
+With the prior z ~ N(0, I) and pseudo-outputs V = Phi z + e, where the rows of Phi are the basis
+functions at the M pseudo-inputs, [M, K], and the noise e has the precision Lambda (the paper's
+eq. 11 and 22, whitened),
 
-    q(z) = N(B^-1 A Lambda V, B^-1),    B = I + A Lambda A^T.
+    q(z) = N(B^-1 Phi^T Lambda V, B^-1),    B = I + Phi^T Lambda Phi.
 
 The same Gaussian can be computed in the space of the M pseudo-outputs or in that of the K weights.
 """

@@ -30,7 +30,7 @@ def regress(basis: Basis, T: tf.Tensor, V: tf.Tensor, *, shared: bool) -> Whiten
     if isinstance(basis, KernelBasis):
         return FunctionSpaceRegression(basis, T, V)
     # The number of weights is known when a graph is built, as is M where it matters.
-    num_weights = basis.at_inputs().shape[-2]
+    num_weights = basis.design.shape[-1]
     if V.shape[0] <= FEWER * num_weights:
         return FunctionSpaceRegression(basis, T, V)
     return WeightSpaceRegression(basis, T, V, shared=True)

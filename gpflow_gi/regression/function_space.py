@@ -1,11 +1,11 @@
 """Whitened Bayesian linear regression, computed in the space of the M pseudo-outputs.
 
-As Gaussian process regression is (Rasmussen & Williams 2006, eq. 2.25 and 2.26): with K = A^T A,
-the kernel matrix of the pseudo-inputs, and k = A^T a(x),
+As Gaussian process regression is (Rasmussen & Williams 2006, eq. 2.25 and 2.26): with K =
+Phi Phi^T, the kernel matrix of the pseudo-inputs, and k = Phi a(x),
 
     S = K + Lambda^-1,    C = chol S,    E f = k^T S^-1 V,    explained variance = k^T S^-1 k.
 
-A enters only where z is drawn: neither the bound nor the predictions of an integrated layer need
+Phi enters only where z is drawn: neither the bound nor the predictions of an integrated layer need
 the Cholesky factor of a kernel matrix, and Lambda costs nothing per sample or row.
 
 What is computed from S has gradients derived by hand. Each takes a triangular solve or two and some
@@ -33,7 +33,7 @@ class FunctionSpaceRegression(WhitenedGaussian):
         :param T: a root of Lambda = T T^T: [M] for a diagonal one, or lower triangular [M, M].
         :param V: pseudo-outputs, [M, P].
         """
-        self._A = basis.at_inputs()
+        self._Phi = basis.design
         self._T = T
         if T.shape.rank == 1:
             self._noise_root = 1.0 / T
@@ -49,7 +49,8 @@ class FunctionSpaceRegression(WhitenedGaussian):
         self._C = tf.linalg.cholesky(tf.stop_gradient(self._S))
         self._V = tf.broadcast_to(V, tf.concat([tf.shape(self._S)[:-1], tf.shape(V)[-1:]], axis=0))
         self._num_outputs = float(V.shape[-1])
-        self.mean = tf.matmul(self._A, self._solve(self._V))  # E z = A S^-1 V
+        # E z = Phi^T S^-1 V
+        self.mean = tf.matmul(self._Phi, self._solve(self._V), transpose_a=True)
 
     def kl(self) -> tf.Tensor:
         remaining, log_determinant = _divergence(self._S, self._C, self._V, self._noise)
@@ -70,14 +71,13 @@ class FunctionSpaceRegression(WhitenedGaussian):
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
         # Matheron's rule: a draw from the prior, corrected by what it misses of the pseudo-data,
-        #     z = z0 + A S^-1 (V - A^T z0 - e),    z0 ~ N(0, I),    e ~ N(0, Lambda^-1).
+        #     z = z0 + Phi^T S^-1 (V - Phi z0 - e),    z0 ~ N(0, I),    e ~ N(0, Lambda^-1).
         prior_seed, noise_seed = split(seed, 2)
         z0 = self._standard_normal(num_samples, prior_seed)
-        missed = self._V - linalg.transposed_product(self._A, z0)
+        missed = self._V - linalg.product(self._Phi, z0)
         noise = standard_normal(tf.shape(missed), noise_seed, z0.dtype)
         missed -= _times(self._noise_root, noise)
-        A_transposed = tf.linalg.matrix_transpose(self._A)
-        z = z0 + linalg.transposed_product(A_transposed, self._solve(missed))
+        z = z0 + linalg.transposed_product(self._Phi, self._solve(missed))
         return WhitenedDraw(z, self.log_p_minus_log_q(z))
 
     def log_p_minus_log_q(self, z: tf.Tensor) -> tf.Tensor:
@@ -88,7 +88,7 @@ class FunctionSpaceRegression(WhitenedGaussian):
         """
         # 1/2 [ (z - E z)^T B (z - E z) - |z|^2 - log|B| ] per output, |B| = |S| |Lambda|
         centred = z - self.mean
-        scaled = linalg.transposed_product(self._A, centred)
+        scaled = linalg.product(self._Phi, centred)
         scaled = _times(self._T, scaled, transpose=True)
         squares = tf.reduce_sum(tf.square(centred) - tf.square(z), axis=[-2, -1])
         squares += tf.reduce_sum(tf.square(scaled), axis=[-2, -1])

@@ -1,15 +1,16 @@
 """Whitened Bayesian linear regression, computed in the space of the K weights.
 
-With G = A T, so that G G^T = A Lambda A^T, and the targets y = T^T V in units of their noise,
+With the pseudo-data in units of their noise, H = T^T Phi and y = T^T V for Lambda = T T^T,
 
-    B = I + G G^T,    C = chol B,    W = C^-1,
-    E z = B^-1 G y = W^T r with r = W G y,    z = W^T (r + eps),    Var a^T z = |W a|^2.
+    B = I + H^T H,    C = chol B,    W = C^-1,
+    E z = B^-1 H^T y = W^T r with r = W H^T y,    z = W^T (r + eps),    Var a^T z = |W a|^2.
 
 All but W are products. W has a gradient derived by hand, of products alone, where differentiating
 through the Cholesky factor would take a multiple of it; and B^-1, whose small eigenvalues float32
 would lose, is not formed in either direction.
 """
 
+import numpy as np
 import tensorflow as tf
 
 from .. import linalg
@@ -29,40 +30,52 @@ class WeightSpaceRegression(WeightGaussian):
         """Condition on pseudo-data; see :func:`gpflow_gi.regression.regress`."""
         self._shared = shared
         is_diagonal = T.shape.rank == (1 if shared else 2)
-        A = self._over_outputs(basis.at_inputs())
+        Phi = self._over_outputs(basis.design)
         V = V if shared else tf.transpose(V)[..., None]
         if is_diagonal:
-            G, y = A * T[..., None, :], T[..., :, None] * V
+            H, y = tf.expand_dims(T, -1) * Phi, tf.expand_dims(T, -1) * V
         else:
-            G, y = tf.matmul(A, T), tf.matmul(T, V, transpose_a=True)
-        self._W = _inverse_root(G)
-        self._r = tf.matmul(self._W, tf.matmul(G, y))
-        self.mean = self._joined(tf.matmul(self._W, self._r, transpose_a=True))
+            H, y = tf.matmul(T, Phi, transpose_a=True), tf.matmul(T, V, transpose_a=True)
+        self._W, self._log_determinant = _inverse_root(H)
+        self._r = tf.matmul(self._W, tf.matmul(H, y, transpose_a=True))
+        self._mean: tf.Tensor | None = None
+
+    @property
+    def mean(self) -> tf.Tensor:
+        if self._mean is None:
+            self._mean = self._joined(tf.matmul(self._W, self._r, transpose_a=True))
+        return self._mean
 
     def kl(self) -> tf.Tensor:
         # 1/2 [ tr B^-1 + |E z|^2 - K + log|B| ] per output
         K = tf.cast(tf.shape(self._W)[-1], self._W.dtype)
         trace = tf.reduce_sum(tf.square(self._W), axis=[-2, -1])
-        divergence = trace - K + self._log_determinant()
+        divergence = trace - K + self._log_determinant
         squares = tf.reduce_sum(tf.square(self.mean), axis=[-2, -1])
         return 0.5 * (self._summed_over_outputs(divergence) + squares)
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
         eps = self._standard_normal(num_samples, seed)
         r = self._columns(eps) + self._r
-        if self._shared:
-            z = linalg.transposed_product(self._W, r)
-        else:
+        if not self._shared:
             z = self._joined(tf.matmul(self._W, r, transpose_a=True))
+        elif self._mean is None and r.shape.rank == self._r.shape.rank:
+            # The bound will ask for the mean: one product for both.
+            both = tf.matmul(self._W, tf.concat([self._r, r], axis=-1), transpose_a=True)
+            self._mean, z = tf.split(both, 2, axis=-1)
+        else:
+            z = linalg.transposed_product(self._W, r)
         # 1/2 [ |eps|^2 - |z|^2 - log|B| ] per output
         squares = tf.reduce_sum(tf.square(eps) - tf.square(z), axis=[-2, -1])
-        log_determinant = self._summed_over_outputs(self._log_determinant())
+        log_determinant = self._summed_over_outputs(self._log_determinant)
         return WhitenedDraw(z, 0.5 * (squares - log_determinant))
 
     def _spread(self, A: tf.Tensor) -> tf.Tensor:
         half = self._times_W(A)
         variance = linalg.sum_of_squares(half)
-        return variance[..., None] if self._shared else tf.linalg.matrix_transpose(variance)
+        return (
+            tf.expand_dims(variance, -1) if self._shared else tf.linalg.matrix_transpose(variance)
+        )
 
     def _spread_jointly(self, A: tf.Tensor) -> tf.Tensor:
         half = self._times_W(A)
@@ -71,11 +84,11 @@ class WeightSpaceRegression(WeightGaussian):
 
     def _times_W(self, A: tf.Tensor) -> tf.Tensor:
         if self._shared:
-            return linalg.transposed_product(tf.linalg.matrix_transpose(self._W), A)
+            return linalg.product(self._W, A)
         return tf.matmul(self._W, self._over_outputs(A))
 
-    def _log_determinant(self) -> tf.Tensor:
-        return -2.0 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(self._W)), axis=-1)
+    def _z_like(self) -> tf.Tensor:
+        return self._joined(self._r)
 
     def _summed_over_outputs(self, each: tf.Tensor) -> tf.Tensor:
         if self._shared:
@@ -95,20 +108,26 @@ class WeightSpaceRegression(WeightGaussian):
 
 
 @tf.custom_gradient
-def _inverse_root(G: tf.Tensor) -> tuple[tf.Tensor, Gradient]:
-    """W = C^-1 with C C^T = I + G G^T, lower triangular, for G of [..., K, M]."""
-    identity = tf.eye(G.shape[-2], dtype=G.dtype)
-    C = tf.linalg.cholesky(identity + tf.matmul(G, G, transpose_b=True))
+def _inverse_root(H: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor], Gradient]:
+    """W = C^-1, lower triangular, and log|B|, for C C^T = B = I + H^T H and H of [..., M, K]."""
+    identity = tf.eye(H.shape[-1], dtype=H.dtype)
+    C = tf.linalg.cholesky(identity + tf.matmul(H, H, transpose_a=True))
     W = tf.linalg.triangular_solve(C, tf.broadcast_to(identity, tf.shape(C)))
+    log_determinant = 2.0 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C)), axis=-1)
 
-    def gradient(dW: tf.Tensor) -> tf.Tensor:
+    def gradient(dW: tf.Tensor, d_log: tf.Tensor) -> tf.Tensor:
         # From dW = -W dC W and the differential of the Cholesky factor (Murray 2016, eq. 8 and 10):
-        #     dB = -1/2 W^T [Phi(dW W^T) + Phi(dW W^T)^T] W,
-        # where Phi takes the lower triangle and half of the diagonal; then dG = 2 dB G.
-        inner = tf.linalg.band_part(tf.matmul(dW, W, transpose_b=True), -1, 0)
-        inner = tf.linalg.set_diag(inner, 0.5 * tf.linalg.diag_part(inner))
-        inner += tf.linalg.matrix_transpose(inner)
-        dG = -tf.matmul(W, tf.matmul(inner, tf.matmul(W, G)), transpose_a=True)
-        return once_only((dG,), G)[0]
+        #     dB = W^T Q W,    Q = d_log I - 1/2 [Phi(dW W^T) + Phi(dW W^T)^T],
+        # where Phi takes the lower triangle and half of the diagonal; then dH = 2 H dB.
+        lower = tf.matmul(dW, W, transpose_b=True) * _lower_triangle(W.shape[-1], W.dtype)
+        twice_Q = 2.0 * d_log[..., None, None] * identity
+        twice_Q -= lower + tf.linalg.matrix_transpose(lower)
+        dH = tf.matmul(tf.matmul(tf.matmul(H, W, transpose_b=True), twice_Q), W)
+        return once_only((dH,), H)[0]
 
-    return W, gradient
+    return (W, log_determinant), gradient
+
+
+def _lower_triangle(size: int, dtype: tf.DType) -> tf.Tensor:
+    """Ones below the diagonal, halves on it, zeros above."""
+    return tf.constant(np.tril(np.ones((size, size))) - 0.5 * np.eye(size), dtype)

@@ -7,6 +7,8 @@ import numpy as np
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
+from .adam import Adam
+
 Schedule: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
 """step [] int64, counting from 0 -> learning rate []."""
 
@@ -27,7 +29,7 @@ def make_optimizer(
     """
     if optimizer is None:
         # XLA for a single update would only cost: the whole loop is compiled already.
-        optimizer = tf_keras.optimizers.Adam(DEFAULT_LEARNING_RATE, jit_compile=False)
+        optimizer = Adam(DEFAULT_LEARNING_RATE, jit_compile=False)
     elif not isinstance(optimizer, tf_keras.optimizers.Optimizer):
         module = type(optimizer).__module__
         raise TypeError(

@@ -141,3 +141,18 @@ def test_run_on_a_small_table_of_ones_own(tmp_path):
     assert numbers["data"]["inputs"] == ["first", "constant", "second"]
     assert numbers["settings"]["num_inducing"] == 21
     assert {path.name for path in tmp_path.iterdir()} == {"a", "my table.csv"}
+
+
+@pytest.mark.compiled
+def test_run_with_networks(tmp_path):
+    out = tmp_path / "out"
+    arguments = "--model bnn --widths 8,6 --prior scale --steps 100 --num-inducing 10".split()
+    said = run(*arguments, "--test-samples", "20", "--out", str(out))
+    lines = said.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("---"))
+    names = [line[:16].strip() for line in lines[start + 1 : start + 5]]
+    assert names == ["Sparse GP", "BNN, factorised", "BNN, local", "BNN, global"]
+    numbers = json.loads((out / "results.json").read_text())
+    assert numbers["settings"]["model"] == "bnn" and numbers["settings"]["widths"] == [8, 6]
+    assert all(45 < model["rmse"] < 85 for model in numbers["models"])
+    assert {path.name for path in out.iterdir()} == set(FILES)

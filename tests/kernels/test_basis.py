@@ -49,7 +49,7 @@ def test_the_basis_reproduces_the_kernel_at_its_inputs(kernel, rng, sampled):
     U = inputs(rng, 4, sampled)
     basis = KernelBasis(kernel, U)
     A = basis(U)
-    np.testing.assert_allclose(A, basis.at_inputs(), atol=1e-8)
+    np.testing.assert_allclose(tf.linalg.matrix_transpose(A), basis.design, atol=1e-8)
     np.testing.assert_allclose(tf.matmul(A, A, transpose_a=True), covariance(kernel, U), atol=1e-8)
     np.testing.assert_allclose(basis.gram, covariance(kernel, U), atol=1e-8)
     np.testing.assert_allclose(basis.cross_gram(U), covariance(kernel, U), atol=1e-8)
@@ -69,7 +69,7 @@ def test_extending_equals_factorising_together(kernel, rng, first, second, at):
     expected = together(X if X.shape.rank == 3 else tf.tile(X[None], [S, 1, 1]))
     np.testing.assert_allclose(np.broadcast_to(A, expected.shape), expected, atol=1e-7)
     np.testing.assert_allclose(
-        np.broadcast_to(extended.at_inputs(), (S, 7, 3)), together.at_inputs()[..., 4:], atol=1e-7
+        np.broadcast_to(extended.design, (S, 3, 7)), together.design[..., 4:, :], atol=1e-7
     )
 
 

@@ -134,7 +134,7 @@ def test_the_basis_is_the_scaled_units(bias, scale, rng):
         return np.reshape(scale, (-1, 1, 1)) * X
 
     np.testing.assert_allclose(basis(X), np.swapaxes(units(X), -1, -2))
-    np.testing.assert_allclose(basis.at_inputs(), np.swapaxes(units(U), -1, -2))
+    np.testing.assert_allclose(basis.design, units(U))
     np.testing.assert_allclose(basis.gram, units(U) @ np.swapaxes(units(U), -1, -2))
     np.testing.assert_allclose(basis.cross_gram(X), units(U) @ np.swapaxes(units(X), -1, -2))
     np.testing.assert_allclose(basis.covariance(X), units(X) @ np.swapaxes(units(X), -1, -2))

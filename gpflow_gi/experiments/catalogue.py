@@ -1,0 +1,57 @@
+"""The published experiments that can be run by name, readable without importing TensorFlow."""
+
+from dataclasses import dataclass
+
+FILES = ("results.json", "figure.png")
+"""What an experiment writes."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One entry of the catalogue.
+
+    :param name: what it is called on the command line.
+    :param description: one line.
+    :param module: with ``run``, ``plot`` and ``summary``; see
+        :mod:`gpflow_gi.experiments.study`.
+    :param has_full: whether it has a version that is longer than the usual one.
+    """
+
+    name: str
+    description: str
+    module: str
+    has_full: bool = False
+
+
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (
+        Experiment(
+            "toy",
+            "1-D regression with a gap: three posteriors beside NUTS (Figure 1)",
+            "gpflow_gi.experiments.toy",
+        ),
+        Experiment(
+            "toy-iwbo",
+            "how tight the global posterior's bound is: ELBO and IWBO",
+            "gpflow_gi.experiments.toy_iwbo",
+        ),
+        Experiment(
+            "prior-scale",
+            "ELBO and IWBO against the scale of the weights' prior",
+            "gpflow_gi.experiments.prior_scale",
+        ),
+        Experiment(
+            "num-inducing",
+            "ELBO and IWBO against the number of inducing points",
+            "gpflow_gi.experiments.num_inducing",
+        ),
+        Experiment(
+            "deep-linear",
+            "bounds of deep linear networks against depth and width (Figure 2)",
+            "gpflow_gi.experiments.deep_linear",
+            has_full=True,
+        ),
+    )
+}
+"""By name, in the order in which they are listed."""

@@ -1,0 +1,126 @@
+"""The network of the toy experiments, trained on the cubic data: 2 hidden layers of 50 ReLU."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import gpflow
+import tensorflow as tf
+
+from gpflow_gi.architectures import build_bnn
+from gpflow_gi.bounds import Estimate, estimate_elbo, estimate_iwbo
+from gpflow_gi.experiments.cubic import Cubic
+from gpflow_gi.models import DeepGP
+from gpflow_gi.training import fit
+
+WIDTHS = (50, 50)
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a network is trained.
+
+    The KL term's weight rises to 1 over the first fifth of the steps.
+
+    :param steps: of Adam, on all rows.
+    :param learning_rate: of Adam.
+    :param last_learning_rate: the same, in the second half of the steps.
+    :param num_samples: of the layers below the last, in every step.
+    """
+
+    steps: int
+    learning_rate: float = 0.03
+    last_learning_rate: float = 0.003
+    num_samples: int = 1
+
+    @property
+    def kl_warmup(self) -> int:
+        """In steps."""
+        return self.steps // 5
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How bounds are measured.
+
+    :param elbo_samples: in all.
+    :param iwbo_samples: of each repetition.
+    :param iwbo_repeats: how many.
+    """
+
+    elbo_samples: int = 1000
+    iwbo_samples: int = 1000
+    iwbo_repeats: int = 10
+
+
+def untrained_network(
+    data: Cubic,
+    *,
+    inference: str = "global",
+    num_inducing: int = 100,
+    prior_scale: float = 1.0,
+    seed: int = 0,
+) -> DeepGP:
+    """The network at its start, with the noise's variance known and kept.
+
+    :param data: to start from.
+    :param inference: see :func:`gpflow_gi.architectures.build_bnn`.
+    :param num_inducing: inducing points, evenly over the inputs' range and the gap in it.
+    :param prior_scale: the factor on the standard deviation of NealPrior.
+    :param seed: of the network that it starts at.
+    """
+    likelihood = gpflow.likelihoods.Gaussian(data.noise_deviation**2)
+    gpflow.set_trainable(likelihood, False)
+    return build_bnn(
+        data.X,
+        data.Y,
+        widths=WIDTHS,
+        inference=inference,
+        prior="neal",
+        prior_scale=prior_scale,
+        inducing_inputs=data.evenly(num_inducing),
+        likelihood=likelihood,
+        seed=seed,
+    )
+
+
+def trained_network(
+    data: Cubic, training: Training, *, seed: int = 0, progress: bool = False, **arguments: Any
+) -> DeepGP:
+    """The network after training.
+
+    :param data: to train on.
+    :param seed: of the start and of the bound's samples.
+    :param progress: whether to show a progress bar.
+    :param arguments: of :func:`untrained_network`.
+    """
+    model = untrained_network(data, seed=seed, **arguments)
+    half = training.steps // 2
+    fit(
+        model,
+        (data.X, data.Y),
+        steps=training.steps,
+        learning_rate=lambda step: tf.where(
+            step < half, training.learning_rate, training.last_learning_rate
+        ),
+        num_samples=training.num_samples,
+        kl_warmup=training.kl_warmup,
+        progress=progress,
+        seed=seed,
+    )
+    return model
+
+
+def bounds(
+    model: DeepGP, data: Cubic, evaluation: Evaluation, seed: int
+) -> dict[str, dict[str, float]]:
+    """ELBO and IWBO on all rows, in nats for standardised targets, ready for JSON."""
+    rows = data.X, data.Y
+    elbo = estimate_elbo(model, rows, evaluation.elbo_samples, seed=seed)
+    iwbo = estimate_iwbo(
+        model, rows, evaluation.iwbo_samples, num_repeats=evaluation.iwbo_repeats, seed=seed
+    )
+    return {"elbo": _as_dict(elbo), "iwbo": _as_dict(iwbo)}
+
+
+def _as_dict(estimate: Estimate) -> dict[str, float]:
+    return {"mean": estimate.value, "standard_error": estimate.standard_error}

@@ -1,0 +1,26 @@
+"""Means with their standard errors: as JSON, and as text."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def mean_and_standard_error(values: Sequence[float]) -> dict[str, float | None]:
+    """Of independent repetitions; there is no error of a single one, and None stands for it."""
+    n = len(values)
+    error = float(np.std(values, ddof=1)) / math.sqrt(n) if n > 1 else None
+    return {"mean": float(np.mean(values)), "standard_error": error}
+
+
+def written(estimate: Mapping[str, Any], digits: int = 2) -> str:
+    """Such as "1.23 ± 0.04".
+
+    :param estimate: with "mean" and "standard_error", either of which may be None.
+    :param digits: behind the point.
+    """
+    mean, error = estimate["mean"], estimate["standard_error"]
+    if mean is None:
+        return "-"
+    return f"{mean:.{digits}f}" + ("" if error is None else f" ± {error:.{digits}f}")

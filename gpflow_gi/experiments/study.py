@@ -1,0 +1,90 @@
+"""Running an experiment of the catalogue, and keeping what comes out.
+
+The module of an experiment has three functions::
+
+    run(*, fast, seed, announce, progress) -> dict    and `full`, if the catalogue says so
+    plot(results) -> matplotlib Figure
+    summary(results) -> str
+
+`run` gives everything that is worth keeping, ready for JSON. The other two need nothing else, so
+that a figure and a table can be had again from a file of results.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from gpflow_gi.experiments.catalogue import EXPERIMENTS, FILES
+from gpflow_gi.experiments.json_file import versions, with_none_for_non_finite, write_json
+
+RESOLUTION = 150
+"""Of figures, in dots per inch."""
+
+
+def run(
+    name: str,
+    *,
+    fast: bool = False,
+    full: bool = False,
+    seed: int = 0,
+    announce: Callable[[str], None] = print,
+    progress: bool = True,
+) -> dict[str, Any]:
+    """Run an experiment.
+
+    :param name: of :data:`~gpflow_gi.experiments.catalogue.EXPERIMENTS`.
+    :param fast: whether to take a minute, with less of everything.
+    :param full: whether to take the longer version, where there is one.
+    :param seed: of the data, of the models' start and of training.
+    :param announce: called with one line before each part of the work.
+    :param progress: whether to show progress bars.
+    :return: the results as they will be read back from JSON, with the experiment's name, the
+        options, the versions of the software and the time that it took in front.
+    :raises ValueError: if there is no such experiment, if it has no `full` version, or if both
+        versions are asked for.
+    """
+    if name not in EXPERIMENTS:
+        raise ValueError(f"name must be one of {', '.join(EXPERIMENTS)}, but is {name!r}.")
+    experiment = EXPERIMENTS[name]
+    if full and not experiment.has_full:
+        raise ValueError(f"{name} has no full version.")
+    if fast and full:
+        raise ValueError("An experiment is run in its fast or in its full version, not in both.")
+    options: dict[str, Any] = {"fast": fast, "seed": seed}
+    if experiment.has_full:
+        options["full"] = full
+    started = time.perf_counter()
+    results = import_module(experiment.module).run(**options, announce=announce, progress=progress)
+    everything = {
+        "command": "experiment",
+        "experiment": name,
+        "options": options,
+        "versions": versions(),
+        "seconds": time.perf_counter() - started,
+        **with_none_for_non_finite(results),
+    }
+    # What is drawn and printed now is then what can be drawn and printed again.
+    return dict(json.loads(json.dumps(everything, allow_nan=False)))
+
+
+def summary(results: Mapping[str, Any]) -> str:
+    """A short table, at most 80 columns wide.
+
+    :param results: from :func:`run`, or read back from JSON.
+    """
+    return str(import_module(EXPERIMENTS[results["experiment"]].module).summary(results))
+
+
+def write(results: Mapping[str, Any], folder: Path) -> None:
+    """Write the numbers and the figure: :data:`~gpflow_gi.experiments.catalogue.FILES`.
+
+    :param results: from :func:`run`, or read back from JSON.
+    :param folder: must exist.
+    """
+    numbers, figure = (folder / name for name in FILES)
+    write_json(results, numbers)
+    module = import_module(EXPERIMENTS[results["experiment"]].module)
+    module.plot(results).savefig(figure, dpi=RESOLUTION)
