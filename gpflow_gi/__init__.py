@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from . import architectures as architectures
     from . import bounds as bounds
     from . import datasets as datasets
+    from . import inference as inference
     from . import interop as interop
     from . import kernels as kernels
     from . import layers as layers
@@ -32,6 +33,7 @@ _SUBMODULES = (
     "architectures",
     "bounds",
     "datasets",
+    "inference",
     "interop",
     "kernels",
     "layers",

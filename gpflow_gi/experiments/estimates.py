@@ -5,10 +5,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
 
 
-def mean_and_standard_error(values: Sequence[float]) -> dict[str, float | None]:
-    """Of independent repetitions; there is no error of a single one, and None stands for it."""
+def mean_and_standard_error(values: Sequence[float] | Array) -> dict[str, float | None]:
+    """Of independent repetitions; there is no error of a single one, and None stands for it.
+
+    :param values: [n].
+    """
     n = len(values)
     error = float(np.std(values, ddof=1)) / math.sqrt(n) if n > 1 else None
     return {"mean": float(np.mean(values)), "standard_error": error}

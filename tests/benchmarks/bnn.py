@@ -11,6 +11,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import gpflow
@@ -19,11 +20,14 @@ import tensorflow as tf
 from tabulate import tabulate
 
 import gpflow_gi as gi
-from gpflow_gi.seeds import as_seed
+from gpflow_gi.layers.dense import DenseBasis
+from gpflow_gi.regression import FunctionSpaceRegression, WeightSpaceRegression
+from gpflow_gi.seeds import as_seed, fold_in
 from gpflow_gi.training.learning_rate import make_optimizer
 from gpflow_gi.training.minibatches import Minibatches
 from gpflow_gi.training.objective import bound_terms_of
 from gpflow_gi.training.steps import TrainingSteps
+from gpflow_gi.whitened import WhitenedGaussian
 
 from . import plain_bnn
 from .interleaved import Times, machine, measure
@@ -53,7 +57,7 @@ def main() -> None:
         "units, NealPrior, Gaussian likelihood, Adam, float32, 1 thread.",
         check_equal_bounds(),
     ]
-    parts += training_table(options.rounds) + iwbo_table(options.rounds)
+    parts += training_table(options.rounds) + iwbo_table(options.rounds) + spaces_table()
     parts += [
         "Medians, with quartiles over rounds in which all competitors took turns; ratios are taken "
         "within each round, then the median. The cpu ratio is that of the process's CPU time, "
@@ -204,6 +208,60 @@ def iwbo_table(rounds: int) -> list[str]:
     rows = _rows(times, reference, 1, {f"iwbo(data, {NUM_WEIGHTS})": "at least 15"})
     columns = ("bound", "ms", "quartiles", "loop / it", "cpu ratio", "goal")
     return [tabulate(rows, columns, tablefmt="github", disable_numparse=True)]
+
+
+def spaces_table() -> list[str]:
+    """A hidden layer's draw, KL divergence and gradient, computed in either space."""
+    rows = []
+    for K, nums_inducing in ((51, (10, 25, 50, 100)), (501, (50, 250, 500))):
+        for M in nums_inducing:
+            programs = {
+                "pseudo-outputs": _hidden_layer(K, M, FunctionSpaceRegression),
+                "weights": _hidden_layer(K, M, partial(WeightSpaceRegression, shared=True)),
+            }
+            times = measure(programs, rounds=5, steps=1)
+            calls = _calls(K)
+            function, weight = (1e3 * np.median(own.wall) / calls for own in times.values())
+            ratio = np.median(times["pseudo-outputs"].cpu / times["weights"].cpu)
+            rows.append([K, M, f"{function:.3g}", f"{weight:.3g}", f"{ratio:.2f}"])
+    columns = ("weights K", "M", "ms, pseudo-outputs", "ms, weights", "cpu ratio")
+    return [
+        "A hidden layer of K - 1 units, its draw, KL divergence and gradient, in the space of the "
+        "pseudo-outputs and in that of the weights:",
+        tabulate(rows, columns, tablefmt="github", disable_numparse=True),
+    ]
+
+
+def _calls(K: int) -> int:
+    return 100 if K < 100 else 4
+
+
+def _hidden_layer(
+    K: int, M: int, regression: Callable[..., WhitenedGaussian]
+) -> Callable[[], object]:
+    rng = np.random.default_rng(0)
+    U = tf.constant(rng.normal(size=(M, K - 1)), tf.float32)
+    T = tf.constant(rng.uniform(1, 2, size=M), tf.float32)
+    V = tf.constant(rng.normal(size=(M, K - 1)), tf.float32)
+
+    @tf.function(autograph=False)
+    def loop() -> tf.Tensor:
+        def body(i: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            with tf.GradientTape() as tape:
+                tape.watch([U, T, V])
+                basis = DenseBasis(U, tf.constant(K**-0.5), bias=True)
+                q = regression(basis, T, V)
+                draw = q.draw(None, fold_in(as_seed(0), i))
+                value = tf.reduce_sum(tf.sin(draw.z)) + q.kl()
+            gradients = tape.gradient(value, [U, T, V])
+            return i + 1, total + tf.add_n([tf.reduce_sum(g) for g in gradients])
+
+        return tf.while_loop(lambda i, _: i < _calls(K), body, (tf.constant(0), tf.constant(0.0)))[
+            1
+        ]
+
+    loop()
+    return lambda: loop().numpy()
 
 
 def _rows(

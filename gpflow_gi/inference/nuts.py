@@ -1,0 +1,394 @@
+"""Sampling the weights' exact posterior: :func:`nuts`."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+import tensorflow_probability as tfp
+from numpy.typing import NDArray
+
+from ..layers import DenseLayer
+from ..models import DeepGP
+from ..posteriors import Recorded
+from ..seeds import Seed, as_seed, fold_in
+from ..validation import finite_array, positive_integer, positive_number
+from .convergence import LARGEST_R_HAT, LEAST_EFFECTIVE_SAMPLES, Convergence
+from .density import WeightDensity
+
+Array = NDArray[np.floating]
+
+MOST_WEIGHTS = 10_000
+"""Warn before sampling more."""
+
+_MOST_ROWS = 1000
+"""Of the data, at which function values are watched."""
+
+_CHUNK_SIZE = 4_000_000
+"""Numbers in the largest arrays of one chunk of draws, when function values are computed."""
+
+
+@dataclass(frozen=True, eq=False)
+class NutsResult:
+    """Draws from the posterior of a network's weights, and whether they can be trusted.
+
+    Weights have no convergence to speak of: hidden units can be exchanged, and with an odd
+    nonlinearity their signs too, without any change to the function, so that chains which explore
+    the same functions around different copies of a mode look as if they disagreed, though every
+    prediction agrees. R-hat and effective sample sizes are therefore those of what is identified:
+    ``"f"``, the function values at the data (at 1,000 rows spread evenly over them if there are
+    more) and at further inputs if such were given, [rows, P]; ``"log density"``, []; and
+    ``"s of layer i"``, [], where a layer has a ScalePrior.
+
+    Shapes: T draws in all, chain after chain; K weights to each of P outputs of a layer.
+    """
+
+    model: DeepGP
+    """The network with :class:`gpflow_gi.posteriors.Recorded` draws, to predict with."""
+
+    weights: dict[int, Array]
+    """[T, K, P] of each dense layer, under its place in ``model.layers``; a bias is the last K."""
+
+    scales: dict[int, Array]
+    """s of each ScalePrior, [T], under the place of its layer."""
+
+    log_density: Array
+    """Log p(Y, z, log s) of each draw, [T], where z are the weights in units of their prior."""
+
+    num_chains: int
+    num_draws: int
+    """Of each chain."""
+
+    convergence: Convergence
+    divergences: int
+    """How many transitions met an energy so far off that their trajectory was given up."""
+
+    acceptance: float
+    """The mean acceptance probability along the trajectories."""
+
+    step_size: float
+    """In units of the adapted scale of each coordinate; the mean over the draws."""
+
+    leapfrog_steps: float
+    """The mean number of gradients for each draw."""
+
+    seconds: float
+    """In all, compilation included."""
+
+    @property
+    def r_hat(self) -> dict[str, Array]:
+        """Split R-hat of what is identified, see above."""
+        return self.convergence.r_hat
+
+    @property
+    def effective_sample_size(self) -> dict[str, Array]:
+        """Of all chains together, of what is identified, see above."""
+        return self.convergence.effective_sample_size
+
+
+def nuts(
+    model: DeepGP,
+    data: tuple[Any, Any],
+    *,
+    num_draws: int = 1000,
+    num_chains: int = 4,
+    num_adaptation_steps: int = 500,
+    max_tree_depth: int = 10,
+    target_acceptance: float = 0.8,
+    inputs: Any = None,
+    jit_compile: bool = True,
+    seed: Seed = 0,
+) -> NutsResult:
+    """Draw the weights of a Bayesian neural network from their exact posterior.
+
+    The No-U-Turn sampler (Hoffman & Gelman 2014) with Stan's windowed adaptation of the step size
+    and of a diagonal mass matrix, as TensorFlow Probability implements them
+    (``tfp.experimental.mcmc.windowed_adaptive_nuts``), for networks small enough that a few hundred
+    thousand gradients of all the data are to be had. Chains start from independent draws of the
+    prior. All of it is one compiled call, which says nothing until it is done.
+
+    What is sampled is the model that the layers, their priors and the likelihood say, with the
+    constants (noise, learned scales of priors, weights of Keras layers) at their present values.
+    Approximate posteriors play no part, and neither do inducing inputs.
+
+    :param model: of dense and deterministic layers. Left as it is.
+    :param data: X [N, D] and Y [N, Q], all rows.
+    :param num_draws: kept of each chain; at least 4.
+    :param num_chains: run side by side in one compiled step, which takes as long as the longest of
+        their trajectories.
+    :param num_adaptation_steps: before that, of each chain.
+    :param max_tree_depth: trajectories have less than 2^max_tree_depth gradients. Where they all
+        have as many (see ``leapfrog_steps``), the draws are exact nevertheless, and a smaller
+        depth is sometimes the better use of time.
+    :param target_acceptance: the acceptance probability, as a harmonic mean over chains, that step
+        sizes are adapted to. Closer to 1 means smaller steps.
+    :param inputs: [N*, D], further inputs at which convergence is watched, such as a grid: chains
+        agree sooner at the data than between them.
+    :param jit_compile: compile with XLA. That takes some tens of seconds, and makes each gradient
+        several times faster: a trajectory is a loop of hundreds of small operations.
+    :param seed: of the starts and of the transitions.
+    :return: a new model with the draws, and diagnostics.
+    :raises TypeError: if `model` is no DeepGP.
+    :raises ValueError: if a layer has no weights to sample, if the data do not fit the model, are
+        not finite or not all of its rows, if an argument has a value that makes no sense, or if
+        XLA cannot compile the model.
+    :warns UserWarning: beforehand, if there are more than 10,000 weights; afterwards, if R-hat
+        is above 1.05, if an effective sample size is below 100, or if trajectories diverged.
+    """
+    if not isinstance(model, DeepGP):
+        raise TypeError(f"model must be a gpflow_gi.models.DeepGP, but is {model!r}.")
+    num_draws = positive_integer("num_draws", num_draws)
+    if num_draws < 4:
+        raise ValueError(
+            f"num_draws must be at least 4, but is {num_draws}: R-hat compares halves of chains."
+        )
+    num_chains = positive_integer("num_chains", num_chains)
+    num_adaptation_steps = positive_integer("num_adaptation_steps", num_adaptation_steps)
+    max_tree_depth = positive_integer("max_tree_depth", max_tree_depth)
+    target_acceptance = positive_number("target_acceptance", target_acceptance)
+    if target_acceptance >= 1:
+        raise ValueError(f"target_acceptance must be below 1, but is {target_acceptance}.")
+    seed = as_seed(seed)
+    X, Y = _check_data(model, data)
+    watched = _spread(X)
+    if inputs is not None:
+        inputs = model.check_inputs(finite_array("inputs", inputs, (None, None)))
+        watched = tf.concat([watched, inputs], axis=0)
+    density = WeightDensity(model, X, Y)
+    if density.num_weights > MOST_WEIGHTS:
+        warnings.warn(
+            f"The model has {density.num_weights:,} weights. NUTS is meant for up to about "
+            f"{MOST_WEIGHTS:,}: with more, chains take very long to agree, and the draws alone "
+            f"take {num_chains * num_draws * density.size * X.dtype.size / 1e9:.1f} GB. Make the "
+            "layers narrower, or train the model with gpflow_gi.fit instead.",
+            stacklevel=2,
+        )
+
+    started = time.perf_counter()
+    states = _start(density, num_chains, fold_in(seed, 0))
+    draws = _sample(
+        density,
+        states,
+        num_draws=num_draws,
+        num_adaptation_steps=num_adaptation_steps,
+        max_tree_depth=max_tree_depth,
+        target_acceptance=target_acceptance,
+        jit_compile=jit_compile,
+        seed=fold_in(seed, 1),
+    )
+    result = _result(model, density, draws, watched, started)
+    for message in _complaints(result, num_adaptation_steps, target_acceptance):
+        warnings.warn(message, stacklevel=2)
+    return result
+
+
+def _check_data(model: DeepGP, data: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    X, Y = model.check_data(data)
+    finite_array("X", X)
+    finite_array("Y", Y)
+    if X.shape[0] != model.num_data:
+        raise ValueError(
+            f"The posterior is that given all {model.num_data} rows that the model was built for "
+            f"(num_data), but X has {X.shape[0]}."
+        )
+    return X, Y
+
+
+def _spread(X: tf.Tensor) -> tf.Tensor:
+    """Rows spread evenly over those of `X`, or all if they are not too many."""
+    num_rows = min(int(X.shape[0]), _MOST_ROWS)
+    return tf.gather(X, ((np.arange(num_rows) + 0.5) * X.shape[0] / num_rows).astype(int))
+
+
+# ---------------------------------------------------------------------------------------- sampling
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """What the chains left behind."""
+
+    states: Array
+    """[C, T / C, L]"""
+
+    log_density: Array
+    acceptance: Array
+    diverged: NDArray[np.bool_]
+    leapfrog_steps: Array
+    step_size: Array
+    """All [C, T / C]."""
+
+
+def _start(density: WeightDensity, num_chains: int, seed: tf.Tensor) -> tf.Tensor:
+    """Draws from the prior, [C, L]: further apart than the posterior's, as R-hat asks for."""
+    states = density.draw_prior(num_chains, seed)
+    for _ in range(20):
+        is_finite = tf.math.is_finite(density(states))
+        if tf.reduce_all(is_finite):
+            return states
+        # Wide priors can overflow a likelihood. Nearer to zero it is tamer.
+        states = tf.where(is_finite[:, None], states, states / 2)
+    raise ValueError(
+        "The log density of the data is not finite, not even with all weights near zero. Check "
+        f"that Y holds values which the likelihood {type(density.likelihood).__name__} can have."
+    )
+
+
+def _sample(
+    density: WeightDensity,
+    states: tf.Tensor,
+    *,
+    num_draws: int,
+    num_adaptation_steps: int,
+    max_tree_depth: int,
+    target_acceptance: float,
+    jit_compile: bool,
+    seed: tf.Tensor,
+) -> _Draws:
+    """Run the chains from `states`, [C, L]."""
+    joint = density.joint_distribution()
+
+    @tf.function(jit_compile=jit_compile, autograph=False)
+    def sample(states: tf.Tensor, seed: tf.Tensor) -> Any:
+        return tfp.experimental.mcmc.windowed_adaptive_nuts(
+            num_draws,
+            joint,
+            n_chains=[states.shape[0]],
+            num_adaptation_steps=num_adaptation_steps,
+            current_state={"states": states},
+            dual_averaging_kwargs={"target_accept_prob": target_acceptance},
+            max_tree_depth=max_tree_depth,
+            seed=seed,
+            data=tf.zeros([], states.dtype),
+        )
+
+    try:
+        drawn, trace = sample(states, seed)
+    except tf.errors.OpError as error:
+        if not jit_compile:
+            raise
+        reason = str(error.message).splitlines()[0]
+        raise ValueError(
+            f"XLA cannot compile the model; pass jit_compile=False, which is slower. ({reason})"
+        ) from None
+    shape = (num_draws, states.shape[0])
+
+    def chain_after_chain(values: tf.Tensor) -> Any:
+        # What all chains share has no axis for them.
+        values = values.numpy().reshape(num_draws, -1)
+        return np.broadcast_to(values, shape).T
+
+    return _Draws(
+        states=np.swapaxes(drawn["states"].numpy(), 0, 1),
+        log_density=chain_after_chain(trace["target_log_prob"]),
+        acceptance=chain_after_chain(trace["accept_ratio"]),
+        diverged=chain_after_chain(trace["diverging"]),
+        leapfrog_steps=chain_after_chain(trace["n_steps"]),
+        step_size=chain_after_chain(trace["step_size"]),
+    )
+
+
+# ------------------------------------------------------------------------------------------ result
+
+
+def _result(
+    model: DeepGP,
+    density: WeightDensity,
+    draws: _Draws,
+    watched: tf.Tensor,
+    started: float,
+) -> NutsResult:
+    num_chains, num_draws, size = draws.states.shape
+    # Chain after chain: samples of the model are spread evenly over the record, and so over chains.
+    states = tf.constant(draws.states.reshape(-1, size))
+    weights = {i: layer.weights(states).numpy() for i, layer in density.coordinates.items()}
+    scales = {
+        i: layer.scales(states).numpy()
+        for i, layer in density.coordinates.items()
+        if layer.has_scale
+    }
+    log_density = draws.log_density.ravel()
+    quantities = {"f": _function_values(density, states, watched), "log density": log_density}
+    # In the logarithm, since s has a long tail.
+    quantities |= {f"s of layer {i + 1}": np.log(s) for i, s in scales.items()}
+    return NutsResult(
+        model=_recorded(model, weights),
+        weights=weights,
+        scales=scales,
+        log_density=log_density,
+        num_chains=num_chains,
+        num_draws=num_draws,
+        convergence=Convergence.of(quantities, num_chains),
+        divergences=int(draws.diverged.sum()),
+        acceptance=float(draws.acceptance.mean()),
+        step_size=float(draws.step_size.mean()),
+        leapfrog_steps=float(draws.leapfrog_steps.mean()),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _function_values(density: WeightDensity, states: tf.Tensor, X: tf.Tensor) -> Array:
+    """[T, N, P]"""
+    width = max(max(layer.shape) for layer in density.coordinates.values())
+    chunk = max(1, _CHUNK_SIZE // (int(X.shape[0]) * width))
+    parts = [
+        density.functions(states[start : start + chunk], X).numpy()
+        for start in range(0, states.shape[0], chunk)
+    ]
+    return np.concatenate(parts)
+
+
+def _recorded(model: DeepGP, weights: dict[int, Array]) -> DeepGP:
+    """The same network with draws in the place of its posteriors, independent of the original."""
+    copy = gpflow.utilities.deepcopy(model)
+    layers = [
+        DenseLayer(
+            layer.input_dim,
+            layer.output_dim,
+            Recorded(weights[i]),
+            prior=layer.prior,
+            bias=layer.bias,
+        )
+        if i in weights
+        else layer
+        for i, layer in enumerate(copy.layers)
+    ]
+    return DeepGP(layers, copy.likelihood, num_data=model.num_data, num_samples=model.num_samples)
+
+
+def _complaints(
+    result: NutsResult, num_adaptation_steps: int, target_acceptance: float
+) -> list[str]:
+    """What a user should know before using the draws, in sentences."""
+    complaints = []
+    total = result.num_chains * result.num_draws
+    longer = (
+        f"Take more draws (num_draws is {result.num_draws}), adapt for longer "
+        f"(num_adaptation_steps is {num_adaptation_steps}), or make the network smaller."
+    )
+    r_hat, name = result.convergence.worst_r_hat()
+    if r_hat > LARGEST_R_HAT:
+        complaints.append(
+            f"The chains do not agree: the largest R-hat, of {name}, is {r_hat:.3f}, above "
+            f"{LARGEST_R_HAT} (the strict standard is 1.01). What they say of the posterior may be "
+            f"wrong. {longer}"
+        )
+    size, name = result.convergence.worst_effective_sample_size()
+    if size < LEAST_EFFECTIVE_SAMPLES:
+        complaints.append(
+            f"The {total} draws are worth few independent ones: the smallest effective sample "
+            f"size, of {name}, is {size:.0f}, below {LEAST_EFFECTIVE_SAMPLES}. Posterior means "
+            f"have an error of {1 / max(size, 1) ** 0.5:.0%} of the posterior standard deviation "
+            f"or more. {longer}"
+        )
+    if result.divergences:
+        complaints.append(
+            f"{result.divergences} of {total} transitions diverged: where the posterior is sharply "
+            "curved the steps are too large, and the draws may leave such places out. Raise "
+            f"target_acceptance (it is {target_acceptance:g}) towards 1."
+        )
+    return complaints
