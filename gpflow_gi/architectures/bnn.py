@@ -57,6 +57,7 @@ def build_bnn(
     prior: str | Callable[[], WeightPrior] = "neal",
     prior_scale: float = 1.0,
     nonlinearity: str | Nonlinearity = "relu",
+    bias: bool = True,
     num_inducing: int = 100,
     inducing_inputs: Any = None,
     likelihood: Likelihood | None = None,
@@ -86,6 +87,7 @@ def build_bnn(
     :param prior_scale: the factor on the weights' standard deviation, where `prior` is a name.
     :param nonlinearity: after each hidden layer: a name, or an elementwise function; see
         :func:`gpflow_gi.nonlinearities.as_nonlinearity`.
+    :param bias: whether every layer has a unit that is always one.
     :param num_inducing: M, of the model and of every local layer; at most the number of different
         rows of X.
     :param inducing_inputs: where the inducing points start, [M, D], in the units of X, instead of
@@ -123,7 +125,7 @@ def build_bnn(
         weight_prior = make_prior()
         if method == "prior":
             _freeze(weight_prior)
-        A = np.hstack([Z, np.ones((len(Z), 1))])
+        A = np.hstack([Z, np.ones((len(Z), 1))]) if bias else Z
         K = A.shape[1]
         deviation = np.median(weight_prior.draw(K, 101, as_seed(seed)).standard_deviation)
         if i < len(widths):
@@ -136,7 +138,7 @@ def build_bnn(
             B = np.eye(K) / deviation**2 + (A.T * Lambda) @ A
             W = np.linalg.solve(B, (A.T * Lambda) @ V)
             posterior = _posterior(method, Z, W, deviation, V, Lambda, "full")
-        layers.append(DenseLayer(dims[i], dims[i + 1], posterior, prior=weight_prior))
+        layers.append(DenseLayer(dims[i], dims[i + 1], posterior, prior=weight_prior, bias=bias))
         if i < len(widths):
             layers.append(function)
             Z = function(tf.constant(outputs, X.dtype)).numpy()

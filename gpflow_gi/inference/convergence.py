@@ -28,8 +28,10 @@ class Convergence:
 
     @staticmethod
     def of(draws: dict[str, Array], num_chains: int) -> Convergence:
-        """Compute both, with TensorFlow Probability: R-hat of split chains (Brooks & Gelman 1998) and
-        Geyer's estimate of effective sample sizes.
+        """Compute both, with TensorFlow Probability.
+
+        R-hat is that of split chains (Brooks & Gelman 1998); for effective sample sizes see
+        Geyer (1992).
 
         :param draws: of each quantity, [T, ...], chain after chain.
         :param num_chains: C.
