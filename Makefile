@@ -24,6 +24,7 @@ check: lint test
 
 bench: .venv/development
 	$(BIN)/python -m tests.benchmarks.training_step
+	$(BIN)/python -m tests.benchmarks.bnn
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -329,6 +329,20 @@ def test_both_spaces_agree(rows, precision, samples, rng):
     )
 
 
+@pytest.mark.parametrize("rows", [2, 40])
+def test_float32_survives_collinear_features_of_any_size(rows, rng):
+    """What a deep network makes of its inputs: one direction, some thousand times too large."""
+    direction, along = rng.normal(size=(1, 30)), rng.normal(size=(rows, 1))
+    U = 1e3 * (along @ direction + 1e-5 * rng.normal(size=(rows, 30))).astype(np.float32)
+    T, V = np.full(rows, 200, np.float32), rng.normal(size=(rows, P)).astype(np.float32)
+    q = weight_space(LinearBasis(U), tf.constant(T), tf.constant(V))
+    draw = q.draw(50, as_seed(0))
+    assert np.all(np.isfinite(draw.z)) and np.isfinite(q.kl())
+    # KL and draws are of the same Gaussian.
+    estimate, error = mean_and_standard_error(-draw.log_p_minus_log_q.numpy())
+    assert abs(estimate - q.kl()) < 5 * error
+
+
 def test_a_point_mass_has_values_and_no_density(rng):
     z = tf.constant(rng.normal(size=(S, K, P)))
     basis = LinearBasis(rng.normal(size=(M, K)))

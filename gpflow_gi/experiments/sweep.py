@@ -107,7 +107,7 @@ def table(results: Mapping[str, Any], name: str) -> str:
         rows, (name, *BOUNDS.values()), disable_numparse=True, colalign=3 * ("right",)
     )  # fmt: skip
     over = "samples" if results["settings"]["num_runs"] == 1 else "runs from different starts"
-    return f"{lines}\n\nNats, for standardised targets. ±: standard error over {over}."
+    return f"{lines}\n\nNats, for standardised targets.\n±: standard error over {over}."
 
 
 def curves(

@@ -66,7 +66,7 @@ USUAL = Settings(
     num_predictive=4000,
     num_elbo=1000,
     num_inputs=201,
-    nuts={"num_chains": 4, "num_draws": 500, "num_adaptation_steps": 500, "max_tree_depth": 10},
+    nuts={"num_chains": 4, "num_draws": 1000, "num_adaptation_steps": 300, "max_tree_depth": 8},
 )
 
 FAST = Settings(
@@ -77,7 +77,7 @@ FAST = Settings(
     num_predictive=1000,
     num_elbo=200,
     num_inputs=101,
-    nuts={"num_chains": 4, "num_draws": 100, "num_adaptation_steps": 100, "max_tree_depth": 8},
+    nuts={"num_chains": 4, "num_draws": 200, "num_adaptation_steps": 100, "max_tree_depth": 8},
 )
 
 
@@ -219,35 +219,33 @@ def _title(method: str) -> str:
 
 def summary(results: Mapping[str, Any]) -> str:
     """The numbers of all methods; see :mod:`gpflow_gi.experiments.study`."""
+    methods = results["methods"]
     rows = [
-        (
-            _title(method["name"]),
-            written(method["deviation_in_gap"], 3),
-            written(method["deviation_of_y_in_gap"], 3),
-            written(method["distance_in_gap"], 3),
-            written(method["distance"], 3),
-            written(method["elbo"], 1) if "elbo" in method else "",
-        )
-        for method in results["methods"]
+        (label, *(written(method[name], digits) if name in method else "" for method in methods))
+        for label, name, digits in [
+            ("sd of f, gap", "deviation_in_gap", 3),
+            ("sd of y, gap", "deviation_of_y_in_gap", 3),
+            ("distance, gap", "distance_in_gap", 3),
+            ("distance, all", "distance", 3),
+            ("ELBO", "elbo", 1),
+        ]
     ]
-    headers = (
-        "",
-        "sd of f\nin the gap",
-        "sd of y\nin the gap",
-        "distance\nin the gap",
-        "distance\neverywhere",
-        "\nELBO",
-    )
     lines = tabulate(
-        rows, headers, disable_numparse=True, colalign=("left", *5 * ("right",))
-    )  # fmt: skip
-    diagnostics = results["methods"][0]["diagnostics"]
+        rows,
+        ("", *(method["name"] for method in methods)),
+        disable_numparse=True,
+        colalign=("left", *len(methods) * ("right",)),
+    )
+    diagnostics = methods[0]["diagnostics"]
     return (
         f"{lines}\n\n"
-        "Standardised units. Distance: Wasserstein-1, of the distribution of f from that\n"
-        "of NUTS, mean over inputs; for NUTS, of each chain from the others. ±: standard\n"
-        "error over runs from different starts, or over chains. NUTS: largest R-hat of f\n"
-        f"{diagnostics['largest_r_hat_of_f']:.3f}, divergences {diagnostics['divergences']}."
+        "In units of the standardised data. Distance: Wasserstein-1, of the predictive\n"
+        "distribution of f from that of NUTS, mean over inputs in the gap and in the\n"
+        "whole range; for NUTS, of each chain from the others. ±: standard error, over\n"
+        "runs from different starts or over chains.\n"
+        f"NUTS: largest R-hat of f {diagnostics['largest_r_hat_of_f']:.3f}, "
+        f"least effective sample size {diagnostics['smallest_effective_sample_size_of_f']:.0f}, "
+        f"divergences {diagnostics['divergences']}."
     )
 
 

@@ -70,6 +70,7 @@ def _effective_sample_size(chains: tf.Tensor) -> Array:
         cross_chain_dims=1 if num_chains > 1 else None,
     ).numpy()
     sizes = sizes if num_chains > 1 else sizes[0]
+    sizes = np.nan_to_num(sizes, nan=0.0)  # chains that are stuck, each elsewhere
     return np.where(_never_moves(chains), float(chains.shape[0] * num_chains), sizes)
 
 

@@ -6,7 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpflow_gi.experiments import num_inducing, prior_scale, study, sweep, toy_iwbo
+from gpflow_gi.experiments import (
+    cubic_network,
+    num_inducing,
+    prior_scale,
+    study,
+    sweep,
+    toy_iwbo,
+)
 from gpflow_gi.experiments.cubic_network import Evaluation, Training
 
 LESS = {
@@ -14,6 +21,33 @@ LESS = {
     "num_rows": 12,
     "evaluation": Evaluation(elbo_samples=10, iwbo_samples=10, iwbo_repeats=2),
 }
+
+
+@pytest.fixture(autouse=True)
+def _small_network(request, monkeypatch):
+    if "slow" not in request.keywords:
+        monkeypatch.setattr(cubic_network, "WIDTHS", (5,))
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Bounds that are known, from networks that are none; what these were asked for."""
+    calls = []
+
+    def trained_network(data, training, *, seed, progress, **arguments):
+        calls.append((data, seed, arguments))
+        return arguments
+
+    def bounds(model, data, evaluation, seed):
+        elbo = -10.0 + model["prior_scale"] + seed**2
+        return {
+            "elbo": {"mean": elbo, "standard_error": 0.5},
+            "iwbo": {"mean": elbo + 1 + seed, "standard_error": 0.25},
+        }
+
+    monkeypatch.setattr(sweep, "trained_network", trained_network)
+    monkeypatch.setattr(sweep, "bounds", bounds)
+    return calls
 
 
 def run(name, **options):
@@ -44,40 +78,78 @@ def test_tightness_on_several_draws(monkeypatch):
     assert results["elbo"]["standard_error"] == pytest.approx(half)
     assert results["noise"] == "known"
     assert "61.2 ± 3.9" in text and "66.2 ± 0.2" in text
-    assert len(draw(toy_iwbo, results)) == 1
+    (ax,) = draw(toy_iwbo, results)
+    assert [label.get_text() for label in ax.get_xticklabels()] == [
+        "data set 4",
+        "data set 5",
+        "published",
+    ]
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("num_runs", [1, 2])
-def test_sweep_over_the_prior(monkeypatch, num_runs):
-    settings = sweep.Settings((0.5, 2.0), {"num_inducing": 6}, num_runs=num_runs, **LESS)
-    monkeypatch.setattr(prior_scale, "USUAL", settings)
-    results, text = run("prior-scale")
-    assert [point["value"] for point in results["points"]] == [0.5, 2.0]
+def test_points_of_a_sweep_are_means_over_runs(made_up):
+    settings = sweep.Settings((0.5, 2.0), {"num_inducing": 6}, num_runs=3)
+    results = sweep.sweep(
+        "prior_scale", settings, seed=1, announce=lambda line: None, progress=False
+    )
+    assert [call[1] for call in made_up] == [1, 2, 3, 1, 2, 3]
+    assert all(call[0] is made_up[0][0] for call in made_up)  # one draw of the data
+    assert made_up[0][2] == {"num_inducing": 6, "prior_scale": 0.5}
+    # ELBO -10 + scale + (1, 4, 9), IWBO 2, 3 and 4 above it.
     for point in results["points"]:
-        assert len(point["runs"]) == num_runs
-        runs = [one["elbo"]["mean"] for one in point["runs"]]
-        assert point["elbo"]["mean"] == pytest.approx(np.mean(runs))
-        if num_runs == 2:
-            error = np.abs(runs[0] - runs[1]) / 2
-            assert point["elbo"]["standard_error"] == pytest.approx(error)
-        else:
-            assert point["elbo"] == point["runs"][0]["elbo"]
-    assert ("samples" if num_runs == 1 else "runs from different starts") in text
+        scale = point["value"]
+        assert point["elbo"]["mean"] == pytest.approx(scale - 10 + 14 / 3)
+        assert point["elbo"]["standard_error"] == pytest.approx(np.std([1, 4, 9], ddof=1) / 3**0.5)
+        assert point["iwbo"]["mean"] == pytest.approx(scale - 10 + 14 / 3 + 3)
+        assert [run["iwbo"]["mean"] - run["elbo"]["mean"] for run in point["runs"]] == [2, 3, 4]
+    assert "runs from different starts" in prior_scale.summary(results)
+
     everything, best = draw(prior_scale, results)
-    assert everything.get_ylim()[0] < min(point["elbo"]["mean"] for point in results["points"])
-    assert best.get_xlabel() == prior_scale.NAME
+    elbo = next(line for line in everything.lines if line.get_label() == "ELBO")
+    np.testing.assert_allclose(elbo.get_xydata(), [[0.5, -9.5 + 14 / 3], [2.0, -8 + 14 / 3]])
+    assert best.get_ylim()[0] == pytest.approx(-8 + 14 / 3 + 3 - 30)
+
+
+def test_the_error_of_a_single_run_is_that_of_its_samples(made_up):
+    settings = sweep.Settings((0.5,), {}, num_runs=1)
+    results = sweep.sweep(
+        "prior_scale", settings, seed=0, announce=lambda line: None, progress=False
+    )
+    assert results["points"][0]["elbo"] == {"mean": -9.5, "standard_error": 0.5}
+    assert "over samples" in prior_scale.summary(results)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_what_is_swept_over(made_up, fast):
+    results, _ = run("prior-scale", fast=fast)
+    scales = [point["value"] for point in results["points"]]
+    if not fast:
+        np.testing.assert_allclose(np.log10(scales), np.linspace(-0.5, 0.5, 11), atol=1e-12)
+        assert {call[1] for call in made_up} == {0, 1, 2}
+    assert all(call[2]["num_inducing"] == 100 for call in made_up)
+
+    made_up.clear()
+    results, _ = run("num-inducing", fast=fast)
+    numbers = [point["value"] for point in results["points"]]
+    if not fast:
+        assert numbers == [1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
+    assert all(call[2]["prior_scale"] == 2.0 for call in made_up)
+    assert all(len(call[0].X) == 100 for call in made_up)
 
 
 @pytest.mark.compiled
-def test_sweep_over_the_inducing_points(monkeypatch):
-    settings = sweep.Settings((1, 4), {"prior_scale": 2.0}, num_runs=1, **LESS)
-    monkeypatch.setattr(num_inducing, "USUAL", settings)
-    results, text = run("num-inducing")
-    one, four = (point["elbo"]["mean"] for point in results["points"])
-    assert one < four
-    assert "1" in text.split() and "4" in text.split()
-    draw(num_inducing, results)
+@pytest.mark.parametrize("module, values", [(prior_scale, (0.5, 2.0)), (num_inducing, (1, 4))])
+def test_a_tiny_sweep(monkeypatch, module, values):
+    settings = replace(module.USUAL, values=values, num_runs=1, **LESS)
+    if module is prior_scale:
+        settings = replace(settings, arguments={"num_inducing": 6})
+    monkeypatch.setattr(module, "USUAL", settings)
+    name = module.__name__.rpartition(".")[2].replace("_", "-")
+    results, text = run(name)
+    assert [point["value"] for point in results["points"]] == list(values)
+    lower, higher = (point["elbo"]["mean"] for point in results["points"])
+    assert lower < higher
+    assert f"{values[1]:g}" in text.split()
+    assert len(draw(module, results)) == 2
 
 
 @pytest.mark.slow

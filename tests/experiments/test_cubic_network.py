@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from gpflow_gi.architectures import build_bnn
+from gpflow_gi.experiments import cubic_network
 from gpflow_gi.experiments.cubic import Cubic
 from gpflow_gi.experiments.cubic_network import (
     Evaluation,
@@ -21,7 +22,8 @@ def test_the_network_is_the_papers(inference):
     assert [layer.output_dim for layer in layers] == [50, 50, 1]
     for layer in layers:
         weights = layer.prior.draw(layer.num_weights, None, np.array([0, 0], np.int32))
-        assert weights.standard_deviation == pytest.approx(2 / np.sqrt(layer.input_dim + 1))
+        deviation = float(weights.standard_deviation)
+        assert deviation == pytest.approx(2 / np.sqrt(layer.input_dim + 1))
     assert model.likelihood.variance.numpy() == pytest.approx(DATA.noise_deviation**2)
     assert not model.likelihood.trainable_variables
 
@@ -42,7 +44,8 @@ def test_inducing_inputs_that_do_not_fit_are_refused(inducing_inputs):
 
 
 @pytest.mark.compiled
-def test_training_raises_the_bound_and_both_bounds_are_measured():
+def test_training_raises_the_bound_and_both_bounds_are_measured(monkeypatch):
+    monkeypatch.setattr(cubic_network, "WIDTHS", (5,))
     evaluation = Evaluation(elbo_samples=40, iwbo_samples=20, iwbo_repeats=4)
     before = bounds(untrained_network(DATA, num_inducing=10), DATA, evaluation, seed=0)
     model = trained_network(DATA, Training(steps=60), num_inducing=10)
