@@ -32,14 +32,22 @@ def estimate_elbo(
 
     :param model: a :class:`~gpflow_gi.models.DeepGP`, or an :class:`gpflow.models.SVGP`.
     :param data: X [N, D] and Y [N, Q].
-    :param num_samples: how many, rounded up to tens; None for a bound that is not sampled.
+    :param num_samples: how many, rounded up to whole groups of ten or fewer; None for a bound that
+        is not sampled.
     :param seed: of the samples.
+    :return: in nats. The standard error is 0 for a bound that is not sampled.
+    :raises TypeError: if the model has no such bound.
+    :raises ValueError: if `num_samples` is not positive, is given for an SVGP, or is None although
+        the bound is sampled.
     """
+    if num_samples is not None:
+        num_samples = positive_integer("num_samples", num_samples)
     X, Y = (np.asarray(rows) for rows in data)
     seed = as_seed(seed)
     # At least two groups, if there are two samples: their spread gives the standard error.
     at_once = None if num_samples is None else min(max(num_samples // 2, 1), _SAMPLES_AT_ONCE)
-    repeats = 1 if num_samples is None or at_once is None else -(-num_samples // at_once)
+    # Without samples, two estimates must agree.
+    repeats = 2 if num_samples is None or at_once is None else -(-num_samples // at_once)
     terms = tf.function(bound_terms_of(model, at_once))
     estimates = []
     for repeat in range(repeats):
@@ -53,6 +61,8 @@ def estimate_elbo(
             estimate += share * float(expected_log_likelihood - kl)
         estimates.append(estimate)
     if num_samples is None:
+        if estimates[0] != estimates[1]:
+            raise ValueError("num_samples is None, but the model's bound is sampled; say how many.")
         return Estimate(estimates[0], 0.0)
     return _mean(estimates)
 
@@ -74,7 +84,16 @@ def estimate_iwbo(
     :param num_samples: S, of each repetition.
     :param num_repeats: how many.
     :param seed: of the samples.
+    :return: in nats.
+    :raises TypeError: if the model has no importance weights.
+    :raises ValueError: as :meth:`gpflow_gi.models.DeepGP.iwbo`, and if `num_repeats` is not
+        positive.
     """
+    if not hasattr(model, "iwbo"):
+        raise TypeError(
+            f"model must be a gpflow_gi.models.DeepGP, but is a {type(model).__name__}, which has "
+            "no importance weights."
+        )
     num_repeats = positive_integer("num_repeats", num_repeats)
     seed = as_seed(seed)
     return _mean(

@@ -46,3 +46,13 @@ def test_iwbo_is_a_mean_over_repetitions_with_its_standard_error():
     assert np.isnan(bounds.estimate_iwbo(model, (X, Y), 20, num_repeats=1).standard_error)
     with pytest.raises(ValueError, match="num_repeats"):
         bounds.estimate_iwbo(model, (X, Y), 20, num_repeats=0)
+
+
+def test_what_has_no_such_bound_is_refused():
+    model = build_bnn(X, Y, widths=[4], num_inducing=5)
+    with pytest.raises(ValueError, match="num_samples is None, but the model's bound is sampled"):
+        bounds.estimate_elbo(model, (X, Y), None)
+    with pytest.raises(ValueError, match="num_samples must be"):
+        bounds.estimate_elbo(model, (X, Y), 0)
+    with pytest.raises(TypeError, match="is a SVGP, which has no importance weights"):
+        bounds.estimate_iwbo(build_sparse_gp(X, Y, 5), (X, Y))

@@ -124,6 +124,7 @@ def test_other_likelihoods_and_many_rows(rng):
         ({"prior": "normal"}, ValueError, 'prior must be one of "neal", "standard", "scale"'),
         ({"prior": gi.priors.NealPrior()}, TypeError, "prior must be a name"),
         ({"prior": gi.priors.NealPrior, "prior_scale": 2.0}, ValueError, "prior_scale is 2"),
+        ({"prior": lambda: "neal"}, TypeError, "made 'neal'"),
         ({"prior_scale": -1.0}, ValueError, "prior_scale must be positive"),
         ({"nonlinearity": "relo"}, ValueError, 'nonlinearity must be one of "relu"'),
         ({"nonlinearity": tf.nn.softmax}, ValueError, "nonlinearity must treat each entry"),
@@ -142,6 +143,17 @@ def test_pseudo_outputs_of_another_shape_are_refused():
         gi.posteriors.GlobalInducing(5, 2, pseudo_outputs=np.ones((4, 2)))
     with pytest.raises(ValueError, match=r"pseudo_precision must have shape \[2, 5\]"):
         gi.posteriors.GlobalInducing(5, 2, pseudo_precision=np.ones(5), shared=False)
+
+
+def test_activations_of_any_size_can_be_started_from(rng):
+    """Precisions in units of activations are kept within the bounds for precisions."""
+    X, Y = random_data(rng, N=12, D=10)
+    gpflow.config.set_default_float(np.float32)
+    gpflow.config.set_default_jitter(1e-4)
+    model = build_bnn(X, Y, widths=(250, 250, 250), prior="standard", num_inducing=4)
+    assert np.isfinite(model.elbo((X, Y), seed=0))
+    noise = gpflow.likelihoods.Gaussian(variance=gpflow.functions.Constant(0.1))
+    assert np.isfinite(build_bnn(X, Y, widths=[5], likelihood=noise).elbo((X, Y), seed=0))
 
 
 @pytest.mark.slow

@@ -18,7 +18,14 @@ from ..posteriors.pseudo_data import largest_precision
 from ..priors import NealPrior, ScalePrior, StandardPrior, WeightPrior
 from ..seeds import as_seed
 from ..validation import finite_array, positive_integer, positive_number
-from .start import NOISE_VARIANCE, centres, check_numpy_seed, check_rows, output_dim_for
+from .start import (
+    NOISE_VARIANCE,
+    centres,
+    check_numpy_seed,
+    check_rows,
+    has_constant_noise,
+    output_dim_for,
+)
 
 Method: TypeAlias = Literal["global", "local", "factorised", "prior"]
 
@@ -44,7 +51,7 @@ PRIORS: dict[str, Callable[[float], WeightPrior]] = {
 HIDDEN_PRECISION = 1.0
 """Of a hidden layer's pseudo-outputs at the start, in units of their mean square."""
 
-FACTORISED_DEVIATION = 0.1
+FACTORISED_DEVIATION = 0.5
 """Of factorised weights at the start, in units of the prior's standard deviation."""
 
 
@@ -123,6 +130,11 @@ def build_bnn(
     Z = U  # the inducing points below a layer
     for i, method in enumerate(methods):
         weight_prior = make_prior()
+        if not isinstance(weight_prior, WeightPrior):
+            raise TypeError(
+                f"prior must be a function that makes one of gpflow_gi.priors, but it made "
+                f"{weight_prior!r}."
+            )
         if method == "prior":
             _freeze(weight_prior)
         A = np.hstack([Z, np.ones((len(Z), 1))]) if bias else Z
@@ -131,7 +143,9 @@ def build_bnn(
         if i < len(widths):
             W = deviation * rng.normal(size=(K, dims[i + 1]))
             outputs = A @ W
-            precision = np.full(len(Z), HIDDEN_PRECISION / np.mean(outputs**2))
+            # Units that are all zero, as dead ReLUs leave them, have no scale.
+            precision = np.full(len(Z), HIDDEN_PRECISION / (np.mean(outputs**2) or 1.0))
+            precision = _within_bounds(precision)
             posterior = _posterior(method, Z, W, deviation, outputs, precision, "diagonal")
         else:
             # The mean of the weights given the pseudo-data (the paper's eq. 8 and 9).
@@ -215,7 +229,7 @@ def _regression_on_targets(
     from sklearn.metrics import pairwise_distances_argmin
 
     M = len(U)
-    if not isinstance(likelihood, Gaussian) or likelihood.variance is None:
+    if not has_constant_noise(likelihood):
         # The targets of other likelihoods are not values of f.
         return np.zeros((M, output_dim_for(likelihood, Y.shape[1]))), np.ones(M)
     nearest = pairwise_distances_argmin(X, U)
@@ -224,8 +238,11 @@ def _regression_on_targets(
     np.add.at(sums, nearest, Y)
     # An inducing point to which no row is nearest counts for a hundredth of one.
     Lambda = np.maximum(counts, 0.01) / float(likelihood.variance.numpy())
-    Lambda = np.clip(Lambda, 2 / largest_precision(), largest_precision() / 2)
-    return sums / np.maximum(counts, 1)[:, None], Lambda
+    return sums / np.maximum(counts, 1)[:, None], _within_bounds(Lambda)
+
+
+def _within_bounds(Lambda: np.ndarray) -> np.ndarray:
+    return np.clip(Lambda, 2 / largest_precision(), largest_precision() / 2)
 
 
 def _posterior(

@@ -19,7 +19,15 @@ from ..models.targets import check_likelihood
 from ..posteriors import GlobalInducing, LocalInducing, Posterior, Prior
 from ..posteriors.pseudo_data import largest_precision
 from ..validation import positive_integer
-from .start import NOISE_VARIANCE, centres, check_numpy_seed, check_rows, output_dim_for, some_rows
+from .start import (
+    NOISE_VARIANCE,
+    centres,
+    check_numpy_seed,
+    check_rows,
+    has_constant_noise,
+    output_dim_for,
+    some_rows,
+)
 
 Inference: TypeAlias = Literal["global", "local", "prior"]
 
@@ -185,7 +193,7 @@ def _regression_on_targets(
     K_uu^-1 + W W^T / noise: the prior's, and Lambda = W W^T / noise; and Lambda V = W Y / noise.
     """
     M = len(Z)
-    if not isinstance(likelihood, Gaussian) or likelihood.variance is None:
+    if not has_constant_noise(likelihood):
         # The targets of other likelihoods are not values of f.
         return np.zeros((M, output_dim)), np.eye(M)
     noise = float(likelihood.variance.numpy())

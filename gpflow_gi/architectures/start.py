@@ -4,7 +4,8 @@ import warnings
 from typing import Any
 
 import numpy as np
-from gpflow.likelihoods import Likelihood, SwitchedLikelihood
+from gpflow.base import Parameter
+from gpflow.likelihoods import Gaussian, Likelihood, SwitchedLikelihood
 
 from ..validation import finite_array
 
@@ -28,6 +29,11 @@ def check_numpy_seed(seed: Any) -> None:
     """
     if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
         raise ValueError(f"seed must be an integer from 0 to 2^32 - 1, but is {seed!r}.")
+
+
+def has_constant_noise(likelihood: Likelihood) -> bool:
+    """Whether the targets are values of f with Gaussian noise of one variance."""
+    return isinstance(likelihood, Gaussian) and isinstance(likelihood.variance, Parameter)
 
 
 def output_dim_for(likelihood: Likelihood, num_targets: int) -> int:

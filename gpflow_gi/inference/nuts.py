@@ -354,7 +354,7 @@ def _recorded(model: DeepGP, weights: dict[int, Array]) -> DeepGP:
             bias=layer.bias,
         )
         if i in weights
-        else layer
+        else layer.function
         for i, layer in enumerate(copy.layers)
     ]
     return DeepGP(layers, copy.likelihood, num_data=model.num_data, num_samples=model.num_samples)

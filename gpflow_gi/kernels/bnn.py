@@ -49,6 +49,8 @@ class BNNKernel(Kernel):
         if not isinstance(self.active_dims, slice):
             self._check_columns(len(self.active_dims), "active_dims names")
         self.nonlinearity = as_nonlinearity(nonlinearity)
+        if not isinstance(bias, bool):
+            raise TypeError(f"bias must be True or False, but is {bias!r}.")
         self.variance = Parameter(positive_number("variance", variance), transform=positive())
         self.bias = bool(bias)
 

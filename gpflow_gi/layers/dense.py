@@ -49,13 +49,13 @@ class DenseLayer(Layer):
             raise TypeError(f"bias must be True or False, but is {bias!r}.")
         self.bias = bias
         check_posterior(posterior, self.output_dim)
-        posterior.bind(self.num_weights, self.output_dim)
-        self.posterior = posterior
         if prior is None:
             prior = NealPrior()
         if not isinstance(prior, WeightPrior):
             raise TypeError(f"prior must be one of gpflow_gi.priors, but is {prior!r}.")
         self.prior = prior
+        posterior.bind(self.num_weights, self.output_dim)
+        self.posterior = posterior
 
     @property
     def input_dim(self) -> int:

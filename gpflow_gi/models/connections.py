@@ -84,3 +84,20 @@ def check_connections(layers: list[Layer | Deterministic], U: Any) -> None:
             except ValueError as error:
                 raise ValueError(f"Layer {i} ({describe(layer)}): {error}") from None
         D = layer.output_dim
+
+
+def check_columns(layers: list[Layer | Deterministic], num_columns: int) -> None:
+    """Check that so many columns of X fit the first layer that is not deterministic.
+
+    :raises ValueError: if they do not; the message names the layer.
+    """
+    D = num_columns
+    for i, layer in enumerate(layers, start=1):
+        if isinstance(layer, Layer):
+            try:
+                layer.check_inputs(D)
+            except ValueError as error:
+                message = f"X has {num_columns} columns; layer {i} ({describe(layer)}): {error}"
+                raise ValueError(message) from None
+            return
+        D = layer.output_dim_for(D)

@@ -18,7 +18,13 @@ from ..seeds import Seed, as_seed, fold_in, standard_normal
 from ..validation import finite_array, positive_integer
 from . import importance, integration, mixture
 from .chunks import in_chunks, rows_per_chunk
-from .connections import check_connections, check_last_layer, describe, uses_global_inducing
+from .connections import (
+    check_columns,
+    check_connections,
+    check_last_layer,
+    describe,
+    uses_global_inducing,
+)
 from .function_draws import FunctionDraws
 from .propagation import Propagated, propagate_inducing
 from .targets import check_likelihood, check_targets, to_float
@@ -495,6 +501,8 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         if X.shape.rank != 2:
             raise ValueError(f"X must have shape [N, D], but has shape {X.shape}.")
         D = X.shape[-1]
+        if isinstance(self.layers[0], Deterministic) and tf.executing_eagerly():
+            check_columns(self.layers, D)
         if self.input_dim not in (None, D):
             raise ValueError(f"X has {D} columns, but the model takes {self.input_dim}.")
         return X

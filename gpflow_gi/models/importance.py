@@ -95,7 +95,7 @@ def compiled(model: DeepGP) -> Callable[[Any, Any, int, Any], tf.Tensor]:
 
     A model that was given another part in the meantime is compiled anew.
     """
-    parts = tuple(id(part) for part in model.submodules)
+    parts = tuple((id(part), *_constants(part)) for part in model.submodules)
     if model not in _COMPILED or _COMPILED[model][0] != parts:
         owner = ref(model)  # the function must not keep alive what it is stored under
 
@@ -106,4 +106,9 @@ def compiled(model: DeepGP) -> Callable[[Any, Any, int, Any], tf.Tensor]:
     return _COMPILED[model][1]
 
 
-_COMPILED: WeakKeyDictionary[Any, tuple[tuple[int, ...], Any]] = WeakKeyDictionary()
+def _constants(part: Any) -> list[tuple[str, Any]]:
+    """Numbers and names that are not parameters, and so are compiled into the function."""
+    return [item for item in vars(part).items() if isinstance(item[1], bool | int | float | str)]
+
+
+_COMPILED: WeakKeyDictionary[Any, tuple[tuple[Any, ...], Any]] = WeakKeyDictionary()

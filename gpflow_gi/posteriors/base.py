@@ -40,7 +40,7 @@ class Posterior(gpflow.Module, ABC):
 
         :param U: inducing activations from below, [M, D] or [S, M, D]; none at all, [0, D], where
             no layer from here on needs them.
-        :return: [K, D] or [S, K, D].
+        :return: [M, D] or [S, M, D].
         """
 
     @abstractmethod

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+import gpflow
 import numpy as np
 import tensorflow as tf
+import tensorflow_probability as tfp
 from gpflow.base import Parameter
 from gpflow.utilities import positive
 
@@ -70,7 +72,11 @@ class Factorised(Posterior):
             raise ValueError(
                 f"standard_deviation must be positive, but its smallest entry is {deviation.min()}."
             )
-        self.mean = Parameter(finite_array("mean", mean, shape))
+        # Steps of a mean are in units of what a weight is likely to be.
+        unit = tf.constant(1 / np.sqrt(num_weights), gpflow.default_float())
+        self.mean = Parameter(
+            finite_array("mean", mean, shape), transform=tfp.bijectors.Scale(unit)
+        )
         # In its logarithm steps are relative, whatever the scale of the layer's weights.
         self.standard_deviation = Parameter(deviation, transform=positive(base="exp"))
         self.output_dim = output_dim

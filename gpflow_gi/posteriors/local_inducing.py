@@ -11,7 +11,7 @@ from ..basis import Basis
 from ..validation import finite_array, positive_integer
 from ..whitened import FreeGaussian, WhitenedGaussian
 from .base import Posterior
-from .pseudo_data import PrecisionKind, PseudoData
+from .pseudo_data import PrecisionKind, PseudoData, check_kind
 
 
 class LocalInducing(Posterior):
@@ -64,6 +64,7 @@ class LocalInducing(Posterior):
         self.inducing_inputs = Parameter(Z)
         self.pseudo_data: PseudoData | None = None
         self._is_free = q_mu is not None or q_sqrt is not None
+        check_kind(precision, shared)
         self._kind: tuple[PrecisionKind, bool] = (precision, shared)
         if pseudo_outputs is not None or pseudo_precision is not None:
             if self._is_free:

@@ -36,11 +36,8 @@ class PseudoData(gpflow.Module):
         super().__init__()
         M = self.num_inducing = positive_integer("num_inducing", num_inducing)
         P = self.output_dim = positive_integer("output_dim", output_dim)
-        if precision not in ("diagonal", "full"):
-            raise ValueError(f'precision must be "diagonal" or "full", but is {precision!r}.')
+        check_kind(precision, shared)
         self.precision: PrecisionKind = precision
-        if not isinstance(shared, bool):
-            raise ValueError(f"shared must be True or False, but is {shared!r}.")
         self.shared = shared
 
         V = np.zeros((M, P)) if pseudo_outputs is None else pseudo_outputs
@@ -88,6 +85,17 @@ class PseudoData(gpflow.Module):
             V = V[:, outputs]
             T = T if self.shared else T[outputs]
         return regress(basis, T, V, shared=self.shared)
+
+
+def check_kind(precision: Any, shared: Any) -> None:
+    """Check what is said of Lambda.
+
+    :raises ValueError: if it is unknown.
+    """
+    if precision not in ("diagonal", "full"):
+        raise ValueError(f'precision must be "diagonal" or "full", but is {precision!r}.')
+    if not isinstance(shared, bool):
+        raise ValueError(f"shared must be True or False, but is {shared!r}.")
 
 
 def _start(value: Any, M: int, precision: PrecisionKind, outputs: tuple[int, ...]) -> np.ndarray:

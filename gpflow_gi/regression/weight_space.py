@@ -111,11 +111,13 @@ class WeightSpaceRegression(WeightGaussian):
 def _inverse_root(H: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor], Gradient]:
     """W = C^-1, lower triangular, and log|B|, for C C^T = B = I + H^T H and H of [..., M, K]."""
     identity = tf.eye(H.shape[-1], dtype=H.dtype)
-    # Twice what rounding can take from the smallest eigenvalue. The Gaussian that comes out is a
-    # little narrower, with the KL divergence of what it is: still a bound.
-    rounding = 2.0 * np.finfo(H.dtype.as_numpy_dtype).eps
-    floor = 1.0 + rounding * tf.reduce_sum(tf.square(H), axis=[-2, -1], keepdims=True)
-    C = tf.linalg.cholesky(floor * identity + tf.matmul(H, H, transpose_a=True))
+    B = tf.matmul(H, H, transpose_a=True)
+    # What rounding can take from the smallest eigenvalue, 1, is put on top of it. That matters
+    # where the data's part is larger by about the number type's precision; the Gaussian is then
+    # narrower where they say nothing, with the KL divergence of what it is: still a bound.
+    largest = tf.reduce_max(tf.linalg.diag_part(B), axis=-1)
+    floor = 1.0 + 4.0 * np.finfo(H.dtype.as_numpy_dtype).eps * largest
+    C = tf.linalg.cholesky(floor[..., None, None] * identity + B)
     W = tf.linalg.triangular_solve(C, tf.broadcast_to(identity, tf.shape(C)))
     log_determinant = 2.0 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C)), axis=-1)
 

@@ -222,6 +222,20 @@ def test_a_factorised_posterior_belongs_to_one_layer():
         dense(2, 3, posterior)
 
 
+def test_columns_are_checked_behind_a_nonlinearity():
+    layers = [tf.nn.relu, dense(3, 1, gi.posteriors.Factorised())]
+    model = gi.models.DeepGP(layers, gpflow.likelihoods.Gaussian(), num_data=5)
+    with pytest.raises(ValueError, match=r"X has 5 columns; layer 2 .*input_dim=3, but gets 5"):
+        model.predict_f(np.ones((4, 5)))
+
+
+def test_a_refused_layer_leaves_the_posterior_to_others():
+    posterior = gi.posteriors.Factorised()
+    with pytest.raises(TypeError, match="prior must be one of"):
+        dense(2, 3, posterior, prior="neal")
+    dense(2, 3, posterior)
+
+
 def test_a_model_names_the_dense_layer_that_does_not_fit():
     layers = [
         dense(2, 3, gi.posteriors.Prior()),

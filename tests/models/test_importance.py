@@ -139,6 +139,10 @@ def test_eager_calls_are_compiled_once_and_notice_a_new_part(rng):
     assert moved != first and function.experimental_get_tracing_count() == 1
     model.layers[0].prior = gi.priors.NealPrior(2.0)
     assert model.iwbo(data, 30, seed=1) not in (first, moved)
+    model.layers[0].prior = gi.priors.ScalePrior()
+    scaled = model.iwbo(data, 30, seed=1)
+    model.layers[0].prior.rate = 9.0  # a number, not a parameter
+    assert model.iwbo(data, 30, seed=1) != scaled
     reference = weakref.ref(model)
     del model, function, compiled
     gc.collect()
