@@ -1,8 +1,9 @@
 """Models side by side on one table: a sparse GP, and deep GPs or Bayesian neural networks.
 
 The deep GPs have local and global inducing points, the networks factorised, local and global
-posteriors. All have the same prior, the same number of inducing points and the same training, and
-are measured on the same held-out rows; the sparse GP is there to tell whether depth helps at all.
+posteriors. Within each kind all have the same prior, and those with inducing points the same number
+of them; all are trained and measured on the same rows. The sparse GP is there to tell whether depth
+helps at all.
 """
 
 from collections.abc import Callable, Iterator

@@ -122,12 +122,13 @@ def curves(
     """
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     everything, best = figure.subplots(1, 2)
+    # One inducing point is thousands of nats below ten.
+    everything.set_yscale("symlog", linthresh=100)
+    everything.yaxis.set_major_formatter("{x:g}")
     for ax in (everything, best):
         _draw(results, name, ticks, ax)
     highest = max(point[bound]["mean"] for point in results["points"] for bound in BOUNDS)
     best.set_ylim(highest - nats_shown, highest + 0.05 * nats_shown)
-    # One inducing point is thousands of nats below ten.
-    everything.set_yscale("symlog", linthresh=100)
     everything.set_title("all (logarithmic beyond 100 nats)", fontsize="medium")
     best.set_title(f"within {nats_shown:g} nats of the best", fontsize="medium")
     everything.set_ylabel("Bound (nats)")

@@ -119,6 +119,6 @@ class LayerDraw(ABC):
         """Values at `X` jointly over rows, and the draw that is conditioned on them as well.
 
         :param X: [N, D] or [S, N, D]. The very tensor that the layer was conditioned on gets the
-            inducing outputs u = m + L z.
+            inducing outputs, in a GP layer u = m + L z.
         :return: [N, P] or [S, N, P], and a draw.
         """

@@ -33,7 +33,7 @@ DEFAULT_PREDICTION_SAMPLES = 100
 
 
 class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
-    """A chain of layers and a likelihood, with any mix of global, local and prior posteriors.
+    """A chain of layers and a likelihood, with any mix of posteriors.
 
     The bound is that of Ober & Aitchison (2021), eq. 24, with the KL terms of each layer in closed
     form given the layers below, and with the last layer integrated instead of sampled:
