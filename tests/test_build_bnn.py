@@ -6,9 +6,10 @@ import pytest
 import tensorflow as tf
 
 import gpflow_gi as gi
-from gpflow_gi.architectures import build_bnn
+from gpflow_gi.architectures import bnn, build_bnn
 from gpflow_gi.architectures.bnn import INFERENCE
 from gpflow_gi.bounds import estimate_elbo
+from gpflow_gi.experiments import settings
 
 from .builders import random_data
 
@@ -98,6 +99,10 @@ def test_float32_trains(data):
         gi.fit(model, data, steps=150, progress=False)
         assert estimate_elbo(model, data, 100, seed=2).value > before + 5
         assert model.iwbo(data, 20, seed=0).dtype == np.float32
+
+
+def test_the_command_line_names_the_same_priors():
+    assert set(settings.PRIORS) == set(bnn.PRIORS)
 
 
 def test_other_likelihoods_and_many_rows(rng):

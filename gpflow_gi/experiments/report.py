@@ -41,11 +41,18 @@ def table(comparison: Comparison) -> str:
     )  # fmt: skip
     n = len(comparison.test.Y)
     notes = (
-        "ELBO: the bound on the training rows, target standardised; higher is better. Log density "
-        f"(higher is better), RMSE and CRPS (lower is better): on {n} held-out "
-        f"row{'s' * (n != 1)}, target on its original scale. {_noise(comparison)}"
+        f"ELBO: the bound on the training rows, target standardised{_elbo_error(comparison)}; "
+        "higher is better. Log density (higher is better), RMSE and CRPS (lower is better): on "
+        f"{n} held-out row{'s' * (n != 1)}, target on its original scale. {_noise(comparison)}"
     )
     return f"{lines}\n\n{textwrap.fill(notes, 80)}"
+
+
+def _elbo_error(comparison: Comparison) -> str:
+    """How large the error of a bound is that is a mean over samples."""
+    errors = [result.elbo_standard_error for result in comparison.results]
+    known = [error for error in errors if math.isfinite(error) and error > 0]
+    return f", with a standard error of up to {max(known):.1g}" if known else ""
 
 
 def _noise(comparison: Comparison) -> str:

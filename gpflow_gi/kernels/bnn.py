@@ -1,7 +1,7 @@
 """The kernel of one layer of a Bayesian neural network."""
 
 import tensorflow as tf
-from check_shapes import inherit_check_shapes
+from check_shapes import check_shapes, inherit_check_shapes
 from gpflow.base import Parameter, TensorType
 from gpflow.kernels import Kernel
 from gpflow.kernels.base import ActiveDims
@@ -72,6 +72,7 @@ class BNNKernel(Kernel):
         squares = tf.reduce_sum(tf.square(self.features(X)), axis=-1)
         return self.variance / self.num_features * squares
 
+    @check_shapes("X: [batch..., D]", "return: [batch..., N]")
     def features(self, X: TensorType) -> tf.Tensor:
         """phi(x) of every row, with the unit of the bias last.
 

@@ -18,8 +18,11 @@ class _GaussianPrior(WeightPrior):
         :param scale: the factor on the weights' standard deviation.
         :param learn_scale: whether training maximises the bound over `scale` too.
         :raises ValueError: if `scale` is not positive.
+        :raises TypeError: if `learn_scale` is not True or False.
         """
         super().__init__()
+        if not isinstance(learn_scale, bool):
+            raise TypeError(f"learn_scale must be True or False, but is {learn_scale!r}.")
         self.scale = Parameter(
             positive_number("scale", scale), transform=positive(), trainable=learn_scale
         )

@@ -2,6 +2,7 @@
 
 import gpflow
 import tensorflow as tf
+from check_shapes import check_shapes
 from gpflow.base import Parameter, TensorType
 from gpflow.utilities import positive
 
@@ -64,6 +65,7 @@ class ScalePrior(WeightPrior):
             parameter.assign(_ALMOST_ZERO)
             gpflow.set_trainable(parameter, False)
 
+    @check_shapes("s: [any...]")
     def given(self, s: TensorType, num_weights: int) -> WeightScale:
         """The scale at an s from elsewhere: recorded, or drawn by MCMC.
 
@@ -75,12 +77,14 @@ class ScalePrior(WeightPrior):
         log_ratio = self.log_prior(s) - self.log_posterior(s)
         return WeightScale(standard_deviation, self.kl(), log_ratio)
 
+    @check_shapes("s: [any...]", "return: [any...]")
     def log_prior(self, s: TensorType) -> tf.Tensor:
         """The log density log p(s), [] or [S] as `s`."""
         s = tf.convert_to_tensor(s, self.alpha.dtype)
         shape, rate = (tf.constant(number, s.dtype) for number in (self.shape, self.rate))
         return _log_gamma_density(s, shape, rate)
 
+    @check_shapes("s: [any...]", "return: [any...]")
     def log_posterior(self, s: TensorType) -> tf.Tensor:
         """The log density log q(s), [] or [S] as `s`."""
         s = tf.convert_to_tensor(s, self.alpha.dtype)

@@ -47,6 +47,7 @@ def test_table_fits_a_terminal(num_test, scale):
     assert "-1.235" in text
     assert f"{2 * scale:.4g}" in text
     assert f"{num_test} held-out row" in " ".join(text.split())
+    assert "with a standard error of up to 0.001;" in " ".join(text.split())
     assert "nan" not in text
 
 

@@ -55,6 +55,8 @@ def test_learning_a_scale_is_maximum_likelihood_of_type_ii(prior_class):
     assert gradient > 0
     with pytest.raises(tf.errors.InvalidArgumentError):
         prior.scale.assign(-1.0)
+    with pytest.raises(TypeError, match="learn_scale must be True or False, but is 'yes'"):
+        prior_class(learn_scale="yes")
 
 
 def test_a_scale_with_a_prior_is_not():
