@@ -113,6 +113,42 @@ def mixture_quantile(probability: float, mean: Array, variance: Array) -> Array:
     return _in_chunks(quantile, len(mean), mean, variance)
 
 
+def mixture_pit(y: Array, mean: Array, variance: Array) -> Array:
+    """The probability integral transform: the mixture's distribution function at what was observed.
+
+    Uniform over [0, 1] if predictions are calibrated (Dawid, "Statistical theory: the prequential
+    approach", JRSS A 1984).
+
+    :param y: [...].
+    :param mean: [S, ...].
+    :param variance: [S, ...], not negative.
+    :return: [...], in [0, 1].
+    """
+    _check_components(mean, variance, y)
+    return ndtr(_standardised(y - mean, np.sqrt(variance))).mean(axis=0)
+
+
+def calibration_error(pit: Array) -> float:
+    """How far PIT values are from uniform: the mean distance of their quantiles from uniform ones.
+
+    The Wasserstein-1 distance between the values' distribution and the uniform one, the area
+    between the two distribution functions: 0 if calibrated, at most 1/2. About 0.31 / sqrt(n) is
+    expected from n values that are uniform indeed.
+
+    :param pit: [...], in [0, 1], at least one.
+    :raises ValueError: if there are none, or if one is outside of [0, 1].
+    """
+    values = np.sort(np.ravel(pit))
+    n = len(values)
+    if n == 0 or not (values[0] >= 0 and values[-1] <= 1):
+        raise ValueError("pit must hold numbers in [0, 1], and at least one.")
+    # The i-th value stands for all quantiles u in [i/n, (i+1)/n]: the integral of |value - u|.
+    low, high = np.arange(n) / n, np.arange(1, n + 1) / n
+    at = np.clip(values, low, high)
+    areas = (at - low) * (values - 0.5 * (low + at)) + (high - at) * (0.5 * (at + high) - values)
+    return float(np.sum(areas))
+
+
 def coverage(y: Array, lower: Array, upper: Array) -> float:
     """The share of observations that lie in their interval, from 0 to 1.
 

@@ -176,3 +176,14 @@ def test_kernels_of_some_columns_and_kernels_that_vanish_at_the_centre(rng):
             X - X.mean(0), Y, kernel=gpflow.kernels.Linear(), num_inducing=1, inference=inference
         )
         assert np.isfinite(model.elbo((X, Y), seed=0))
+
+
+@pytest.mark.parametrize("P", [1, 2])
+def test_the_sparse_gp_is_a_deep_gp_of_one_local_layer(P, rng):
+    X, Y = table(rng, P=P)
+    svgp = gi.architectures.build_sparse_gp(X, Y, 7, seed=1)
+    assert isinstance(svgp, gpflow.models.SVGP)
+    deep = gi.architectures.build_deep_gp(
+        X, Y, num_layers=1, inference="local", num_inducing=7, seed=1
+    )
+    np.testing.assert_allclose(svgp.elbo((X, Y)), deep.elbo((X, Y), seed=0), rtol=1e-6)

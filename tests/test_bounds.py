@@ -5,8 +5,7 @@ import pytest
 import tensorflow as tf
 
 from gpflow_gi import bounds
-from gpflow_gi.architectures import build_bnn, build_deep_gp
-from gpflow_gi.experiments.compare import build_sparse_gp
+from gpflow_gi.architectures import build_bnn, build_deep_gp, build_sparse_gp
 
 from .builders import random_data
 

@@ -145,3 +145,39 @@ def test_errors():
         metrics.mixture_moments(np.zeros((0, 3)), np.zeros((0, 3)))
     with pytest.raises(ValueError, match="probability"):
         metrics.mixture_quantile(1.0, MEAN, VARIANCE)
+
+
+def test_crps_is_that_of_another_package():
+    scoringrules = pytest.importorskip("scoringrules", reason="scoringrules is not installed")
+    components = (np.moveaxis(values, 0, -1) for values in (MEAN, np.sqrt(VARIANCE)))
+    expected = scoringrules.crps_mixnorm(Y, *components)
+    np.testing.assert_allclose(metrics.mixture_crps(Y, MEAN, VARIANCE), expected, rtol=1e-10)
+
+
+def test_pit_is_the_distribution_function_at_the_observation():
+    pit = metrics.mixture_pit(Y, MEAN, VARIANCE)
+    assert pit.shape == (N, P)
+    for n, p in np.ndindex(N, P):
+        expected = mixture_cdf(Y[n, p], MEAN[:, n, p], VARIANCE[:, n, p])
+        assert pit[n, p] == pytest.approx(expected, rel=1e-12)
+    points = metrics.mixture_pit(np.array([1.0]), np.array([[0.0], [2.0]]), np.zeros((2, 1)))
+    assert points == 0.5
+
+
+def test_calibration_error_is_the_area_between_distribution_functions():
+    pit = np.random.default_rng(3).beta(2.0, 3.0, size=7)
+    area, _ = integrate.quad(
+        lambda t: abs(np.mean(pit <= t) - t), 0, 1, points=sorted(pit), limit=200
+    )
+    assert metrics.calibration_error(pit) == pytest.approx(area, abs=1e-8)
+    assert metrics.calibration_error(np.array([0.5])) == 0.25
+    assert metrics.calibration_error(np.zeros(3)) == 0.5
+    n = 1000
+    uniform = [
+        metrics.calibration_error(np.random.default_rng(i).uniform(size=n)) for i in range(200)
+    ]
+    error = np.std(uniform, ddof=1) / np.sqrt(len(uniform))
+    assert abs(np.mean(uniform) - 0.313 / np.sqrt(n)) < 4 * error
+    for wrong in ([], [1.2], [np.nan]):
+        with pytest.raises(ValueError, match=r"numbers in \[0, 1\]"):
+            metrics.calibration_error(np.array(wrong))

@@ -2,5 +2,6 @@
 
 from .bnn import build_bnn
 from .deep_gp import build_deep_gp
+from .sparse_gp import build_sparse_gp
 
-__all__ = ["build_bnn", "build_deep_gp"]
+__all__ = ["build_bnn", "build_deep_gp", "build_sparse_gp"]

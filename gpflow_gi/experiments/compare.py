@@ -18,6 +18,7 @@ from gpflow_gi import architectures, metrics
 from gpflow_gi.bounds import estimate_elbo
 from gpflow_gi.datasets import Standardiser, Table
 from gpflow_gi.experiments.settings import Settings
+from gpflow_gi.held_out import HeldOut, predictive_components
 from gpflow_gi.training import FitRecord, fit
 
 Array = NDArray[np.float64]
@@ -113,20 +114,31 @@ def compare(
         num_samples = settings.num_test_samples if sampled else None
         elbo = estimate_elbo(model, (X, Y), num_samples, seed=settings.seed)
         components = predictive_components(model, X_test, num_samples, seed=settings.seed)
+        held_out = HeldOut(test.Y, *components, targets)
+        lower, upper = held_out.interval(INTERVAL)
         results.append(
             Result(
                 name=name,
                 record=record,
                 elbo=elbo.value / len(X),
                 elbo_standard_error=elbo.standard_error / len(X),
-                **_measures(test.Y, *components, targets),
+                log_density=held_out.log_density,
+                crps=held_out.crps,
+                rmse=held_out.rmse,
+                coverage=metrics.coverage(test.Y[:, 0], lower, upper),
+                mean=held_out.mean,
+                lower=lower,
+                upper=upper,
             )
         )
     return Comparison(settings, train, test, targets, results)
 
 
 def _models(X: Array, Y: Array, settings: Settings) -> Iterator[tuple[str, Any]]:
-    yield "Sparse GP", build_sparse_gp(X, Y, settings.num_inducing, settings.seed)
+    yield (
+        "Sparse GP",
+        architectures.build_sparse_gp(X, Y, settings.num_inducing, seed=settings.seed),
+    )
     shared: dict[str, Any] = {
         "num_inducing": settings.num_inducing,
         "num_samples": settings.num_samples,
@@ -153,72 +165,3 @@ def _models(X: Array, Y: Array, settings: Settings) -> Iterator[tuple[str, Any]]
                 X, Y, num_layers=settings.num_layers, inference=cast(Any, method), **shared
             ),
         )
-
-
-def build_sparse_gp(X: Array, Y: Array, num_inducing: int, seed: int = 0) -> Any:
-    """GPflow's SVGP with a squared exponential kernel, one lengthscale per input.
-
-    It starts where a deep GP's last layer starts, so that no model has a better start than another.
-
-    :param X: [N, D], standardised.
-    :param Y: [N, 1], standardised.
-    :param num_inducing: M, at most the number of different rows of `X`.
-    :param seed: of the inducing inputs.
-    :return: a :class:`gpflow.models.SVGP`.
-    """
-    start = architectures.build_deep_gp(
-        X, Y, num_layers=1, inference="local", num_inducing=num_inducing, seed=seed
-    )
-    (layer,) = start.layers
-    return gpflow.models.SVGP(
-        layer.kernel,
-        start.likelihood,
-        layer.posterior.inducing_inputs.numpy(),
-        q_mu=layer.posterior.q_mu.numpy(),
-        q_sqrt=layer.posterior.q_sqrt.numpy(),
-        num_data=len(X),
-    )
-
-
-def predictive_components(
-    model: Any, X: Array, num_samples: int | None, seed: int = 0
-) -> tuple[Array, Array]:
-    """The Gaussians whose mixture predicts the targets at `X`.
-
-    :param model: with a Gaussian likelihood.
-    :param X: [N, D].
-    :param num_samples: S; None for a model whose prediction is one Gaussian.
-    :return: mean and variance of p(y | x, sample), each [S, N, P].
-    """
-    if num_samples is None:
-        mean, variance = model.predict_y(X)
-        return mean.numpy()[None], variance.numpy()[None]
-    mean, variance = model.predict_y_components(X, num_samples=num_samples, seed=seed)
-    return mean.numpy(), variance.numpy()
-
-
-def _measures(Y: Array, mean: Array, variance: Array, targets: Standardiser) -> dict[str, Any]:
-    """The fields of :class:`Result` that compare predictions with what was observed.
-
-    Taken on the standardised scale, where no square overflows, and brought to the original one.
-
-    :param Y: [n, 1], on the original scale.
-    :param mean: [S, n, 1], for the standardised target.
-    :param variance: [S, n, 1], for the standardised target.
-    """
-    y = targets.transform(Y)
-    tail = (1 - INTERVAL) / 2
-    lower = metrics.mixture_quantile(tail, mean, variance)
-    upper = metrics.mixture_quantile(1 - tail, mean, variance)
-    mixture_mean, _ = metrics.mixture_moments(mean, variance)
-    log_density = metrics.mixture_log_density(y, mean, variance)[:, 0]
-    scale = targets.scale[0]
-    return {
-        "log_density": targets.inverse_log_density(log_density),
-        "crps": scale * metrics.mixture_crps(y, mean, variance)[:, 0],
-        "rmse": scale * metrics.rmse(y, mixture_mean),
-        "coverage": metrics.coverage(y, lower, upper),
-        "mean": targets.inverse(mixture_mean)[:, 0],
-        "lower": targets.inverse(lower)[:, 0],
-        "upper": targets.inverse(upper)[:, 0],
-    }

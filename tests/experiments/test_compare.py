@@ -4,16 +4,11 @@ import contextlib
 import io
 import json
 
-import gpflow
 import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from gpflow_gi import metrics
-from gpflow_gi.architectures import build_deep_gp
 from gpflow_gi.cli import main
-from gpflow_gi.datasets import Standardiser
-from gpflow_gi.experiments import compare
 from gpflow_gi.experiments.settings import FILES
 
 RNG = np.random.default_rng(0)
@@ -31,46 +26,6 @@ def run(*arguments):
 
 
 # The models and their measures
-
-
-def test_the_sparse_gp_is_a_deep_gp_of_one_local_layer():
-    svgp = compare.build_sparse_gp(X, Y, 7, seed=1)
-    assert isinstance(svgp, gpflow.models.SVGP)
-    deep = build_deep_gp(X, Y, num_layers=1, inference="local", num_inducing=7, seed=1)
-    np.testing.assert_allclose(svgp.elbo((X, Y)), deep.elbo((X, Y), seed=0), rtol=1e-6)
-
-
-@pytest.mark.parametrize("scale", [50.0, 1e250])
-def test_measures_on_the_original_scale_are_those_of_the_model(scale):
-    Y_original = scale * (20 + Y)
-    targets = Standardiser.fit(Y_original)
-    y = targets.transform(Y_original)
-    for model in (
-        compare.build_sparse_gp(X, y, 7),
-        build_deep_gp(X, y, inference="global", num_inducing=7),
-    ):
-        num_samples = None if isinstance(model, gpflow.models.SVGP) else 30
-        sampled = {} if num_samples is None else {"num_samples": num_samples, "seed": 4}
-        components = compare.predictive_components(model, X, num_samples, seed=4)
-        assert components[0].shape == components[1].shape == (num_samples or 1, N, 1)
-        measures = compare._measures(Y_original, *components, targets)
-
-        log_density = np.ravel(model.predict_log_density((X, y), **sampled))
-        np.testing.assert_allclose(
-            measures["log_density"], log_density - np.log(targets.scale[0]), rtol=1e-6
-        )
-        predicted = targets.inverse(model.predict_y(X, **sampled)[0].numpy())[:, 0]
-        error = (predicted - Y_original[:, 0]) / scale
-        np.testing.assert_allclose(measures["mean"], predicted)
-        assert measures["rmse"] == pytest.approx(scale * np.sqrt(np.mean(error**2)))
-        unit = targets.scale / scale
-        crps = metrics.mixture_crps(
-            20 + Y, targets.inverse(components[0]) / scale, components[1] * unit**2
-        )
-        np.testing.assert_allclose(measures["crps"], scale * crps[:, 0])
-        assert (measures["lower"] < predicted).all() and (predicted < measures["upper"]).all()
-        inside = (measures["lower"] < Y_original[:, 0]) & (Y_original[:, 0] < measures["upper"])
-        assert measures["coverage"] == inside.mean()
 
 
 # Whole runs

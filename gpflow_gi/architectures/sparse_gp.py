@@ -1,0 +1,35 @@
+"""A sparse Gaussian process from data and a few words."""
+
+from typing import Any
+
+import gpflow
+
+from .deep_gp import build_deep_gp
+
+
+def build_sparse_gp(X: Any, Y: Any, num_inducing: int = 100, *, seed: int = 0) -> Any:
+    """GPflow's SVGP with a squared exponential kernel, one lengthscale per input.
+
+    It starts where the last layer of a deep GP starts, so that of two models that are compared none
+    has the better start. Columns of X and Y should be standardised.
+
+    :param X: inputs, [N, D].
+    :param Y: targets, [N, Q].
+    :param num_inducing: M; at most the number of different rows of `X`.
+    :param seed: of k-means, an integer.
+    :return: a :class:`gpflow.models.SVGP` with a Gaussian likelihood.
+    :raises ValueError: as :func:`build_deep_gp`.
+    """
+    start = build_deep_gp(
+        X, Y, num_layers=1, inference="local", num_inducing=num_inducing, seed=seed
+    )
+    (layer,) = start.layers
+    return gpflow.models.SVGP(
+        layer.kernel,
+        start.likelihood,
+        layer.posterior.inducing_inputs.numpy(),
+        q_mu=layer.posterior.q_mu.numpy(),
+        q_sqrt=layer.posterior.q_sqrt.numpy(),
+        num_data=len(X),
+        num_latent_gps=layer.output_dim,
+    )

@@ -1,0 +1,63 @@
+"""How much is spent on a trial: the same for every method that is trained by Adam."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The numbers that all methods of a sweep share.
+
+    :param name: what the budget is called in records; results of budgets with different names are
+        never averaged.
+    :param steps: of Adam.
+    :param learning_rate: of Adam, in the first half of the steps.
+    :param last_learning_rate: the same, in the second half.
+    :param kl_warmup: steps over which the weight of the KL term rises to 1.
+    :param batch_size: rows of a step, at most.
+    :param num_inducing: inducing points of every layer, and of the sparse GP.
+    :param num_samples: of the layers below the last, in every step.
+    :param num_test_samples: the same, of predictions.
+    :param num_elbo_samples: the same, of the bound that is reported.
+    """
+
+    name: str
+    steps: int
+    learning_rate: float
+    last_learning_rate: float
+    kl_warmup: int
+    batch_size: int
+    num_inducing: int
+    num_samples: int
+    num_test_samples: int
+    num_elbo_samples: int
+
+
+QUICK = Budget(
+    name="quick",
+    steps=2000,
+    learning_rate=0.01,
+    last_learning_rate=0.001,
+    kl_warmup=500,
+    batch_size=500,
+    num_inducing=100,
+    num_samples=1,
+    num_test_samples=100,
+    num_elbo_samples=20,
+)
+"""Under a minute for a trial on one core."""
+
+PAPER = Budget(
+    name="paper",
+    steps=20_000,
+    learning_rate=0.01,
+    last_learning_rate=0.001,
+    kl_warmup=1000,
+    batch_size=10_000,
+    num_inducing=100,
+    num_samples=10,
+    num_test_samples=100,
+    num_elbo_samples=100,
+)
+"""In the spirit of Ober & Aitchison (2021), section 3.3, whose own numbers stand in an appendix."""
+
+BUDGETS = {budget.name: budget for budget in (QUICK, PAPER)}

@@ -1,0 +1,98 @@
+"""The methods of the benchmark by name: what each is, and where its settings come from.
+
+All train in float64 on standardised columns with a Gaussian likelihood whose noise is learned. What
+is not said here is the default of the function that builds the model.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+OBER = "Ober & Aitchison 2021, Global inducing point variational posteriors, section 3.3"
+SALIMBENI = "Salimbeni & Deisenroth 2017, Doubly stochastic variational inference for deep GPs"
+HENSMAN = "Hensman, Fusi & Lawrence 2013, Gaussian processes for big data; GPflow's SVGP"
+RASMUSSEN = "Rasmussen & Williams 2006, Gaussian processes for machine learning, chapter 5"
+TITSIAS = "Titsias 2009, Variational learning of inducing variables; GPflow's SGPR"
+MACKAY = "MacKay 1992, Bayesian interpolation; scikit-learn's BayesianRidge"
+BLUNDELL = "Blundell et al. 2015, Weight uncertainty in neural networks"
+
+MOST_EXACT_ROWS = 2000
+"""Rows up to which a GP is exact: time grows with their cube."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A configuration with a name.
+
+    :param name: what it is called on the command line and in records.
+    :param title: what it is called in tables.
+    :param model: which kind of model: "linear", "gp", "svgp", "deep-gp" or "bnn".
+    :param source: of the method, and of its settings.
+    :param settings: of the function that builds the model.
+    """
+
+    name: str
+    title: str
+    model: str
+    source: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _deep_gps() -> list[Method]:
+    sources = {"local": SALIMBENI, "global": f"{OBER}, two- and five-layer deep GPs"}
+    return [
+        Method(
+            name=f"dgp-{inference}-{num_layers}",
+            title=f"Deep GP, {inference}, {num_layers} layers",
+            model="deep-gp",
+            source=source,
+            settings={"inference": inference, "num_layers": num_layers},
+        )
+        for inference, source in sources.items()
+        for num_layers in (2, 3, 5)
+    ]
+
+
+def _networks() -> list[Method]:
+    """Two hidden layers of 50 ReLU units: the paper's "two-layer fully-connected ReLU networks"."""
+    sources = {
+        "factorised": f"{BLUNDELL}; {OBER}",
+        "local": OBER,
+        "global": OBER,
+        "factorised -> global": OBER,
+    }
+    return [
+        Method(
+            name="-".join(
+                ["bnn", inference.replace(" -> ", "-"), *([] if prior == "neal" else [prior])]
+            ),
+            title=f"BNN, {inference}" + ("" if prior == "neal" else f", {prior} prior"),
+            model="bnn",
+            source=source,
+            settings={"inference": inference, "prior": prior, "widths": [50, 50]},
+        )
+        for prior in ("neal", "standard", "scale")
+        for inference, source in sources.items()
+    ]
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in [
+        Method("linear", "Linear regression", "linear", MACKAY),
+        Method(
+            "gp",
+            "GP",
+            "gp",
+            f"{RASMUSSEN}; above {MOST_EXACT_ROWS} rows {TITSIAS}",
+            {
+                "max_exact_rows": MOST_EXACT_ROWS,
+                "max_inducing": 500,
+                "max_iterations": 200,
+            },
+        ),
+        Method("svgp", "Sparse GP", "svgp", HENSMAN),
+        *_deep_gps(),
+        *_networks(),
+    ]
+}
