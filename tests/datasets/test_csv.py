@@ -1,14 +1,7 @@
 import numpy as np
 import pytest
 
-from gpflow_gi.datasets import (
-    DataError,
-    Standardiser,
-    Table,
-    diabetes,
-    read_csv,
-    train_test_split,
-)
+from gpflow_gi.datasets import DataError, read_csv
 
 GOOD = "a,b,y\n1,2,3\n4,5,6\n7,8,10\n"
 
@@ -21,99 +14,6 @@ def csv(tmp_path):
         return path
 
     return write
-
-
-def numbered(num_rows):
-    rows = np.arange(num_rows, dtype=float)[:, None]
-    return Table("numbers", rows, -rows, ("x",), "y")
-
-
-# Standardiser
-
-
-def test_standardised_columns_have_mean_zero_and_deviation_one():
-    values = np.random.default_rng(0).normal([1e6, -2.0, 0.0], [3.0, 1e-3, 50.0], size=(200, 3))
-    standardiser = Standardiser.fit(values)
-    standardised = standardiser.transform(values)
-    np.testing.assert_allclose(standardised.mean(axis=0), 0, atol=1e-9)
-    np.testing.assert_allclose(standardised.std(axis=0), 1)
-    np.testing.assert_allclose(standardiser.inverse(standardised), values)
-    np.testing.assert_allclose(standardiser.scale, values.std(axis=0))
-
-
-def test_constant_columns_become_zeros():
-    """The mean of many 0.1 is not 0.1, which must not be blown up to a deviation of one."""
-    values = np.stack([np.full(1000, 0.1), np.arange(1000.0)], axis=1)
-    standardiser = Standardiser.fit(values)
-    assert np.all(standardiser.transform(values)[:, 0] == 0)
-    assert standardiser.scale[0] == 1
-    # A new row in which the column is no longer constant keeps its unit.
-    assert standardiser.transform(np.array([[2.1, 0.0]]))[0, 0] == pytest.approx(2.0)
-
-
-@pytest.mark.parametrize("unit", [1e-200, 1e200])
-def test_extreme_units_are_standardised(unit):
-    values = np.array([[1.0], [2.0], [4.0]])
-    expected = Standardiser.fit(values).transform(values)
-    np.testing.assert_allclose(Standardiser.fit(unit * values).transform(unit * values), expected)
-
-
-def test_densities_and_variances_return_to_the_original_scale():
-    values = np.random.default_rng(0).normal(5.0, 3.0, size=(50, 1))
-    standardiser = Standardiser.fit(values)
-    standardised = standardiser.transform(values)[:, 0]
-    log_density = -0.5 * np.log(2 * np.pi * 0.7) - 0.5 * standardised**2 / 0.7
-    variance = standardiser.inverse_variance(np.array([0.7]))
-    expected = -0.5 * np.log(2 * np.pi * variance) - (
-        0.5 * (values[:, 0] - standardiser.mean) ** 2 / variance
-    )
-    np.testing.assert_allclose(standardiser.inverse_log_density(log_density), expected)
-
-
-# train_test_split
-
-
-def test_split_is_a_partition_and_keeps_rows_together():
-    train, test = train_test_split(numbered(50), 0.2, seed=3)
-    assert (len(train.X), len(test.X)) == (40, 10)
-    assert sorted(np.concatenate([train.X, test.X]).ravel()) == list(range(50))
-    np.testing.assert_array_equal(train.Y, -train.X)
-    np.testing.assert_array_equal(test.Y, -test.X)
-
-
-def test_split_depends_on_the_seed_alone():
-    np.random.seed(0)
-    first = train_test_split(numbered(50), seed=1)[1].X
-    np.random.seed(1)
-    again = train_test_split(numbered(50), seed=1)[1].X
-    other = train_test_split(numbered(50), seed=2)[1].X
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
-@pytest.mark.parametrize("fraction, num_test", [(0.01, 1), (0.5, 2), (0.99, 2)])
-def test_split_leaves_rows_on_both_sides(fraction, num_test):
-    train, test = train_test_split(numbered(4), fraction)
-    assert (len(train.X), len(test.X)) == (4 - num_test, num_test)
-
-
-def test_split_errors():
-    with pytest.raises(DataError, match="numbers has 2 rows"):
-        train_test_split(numbered(2))
-    for fraction in (0.0, 1.0, -0.1):
-        with pytest.raises(ValueError, match="test_fraction"):
-            train_test_split(numbered(10), fraction)
-
-
-# Tables
-
-
-def test_diabetes():
-    table = diabetes()
-    assert table.X.shape == (442, 10) and table.Y.shape == (442, 1)
-    assert len(table.input_names) == 10 and table.input_names[0] == "age"
-    assert 19 <= table.X[:, 0].min() and table.X[:, 0].max() <= 79  # years, not standardised
-    assert np.isfinite(table.X).all() and np.isfinite(table.Y).all()
 
 
 def test_read_csv(csv):

@@ -1,69 +1,19 @@
-"""Tables of numbers: where they come from, how they are split and standardised.
+"""Tables from files of comma-separated values."""
 
-Nothing here knows of models, and nothing imports TensorFlow.
-"""
-
-import difflib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .errors import DataError
+from .near import near_names
+from .table import MIN_ROWS, Array, Table
+
 if TYPE_CHECKING:
     import pandas as pd
-
-Array = NDArray[np.float64]
-
-MIN_ROWS = 3
-"""Two rows to train on, so that a standard deviation exists, and one to test on."""
-
-
-class DataError(ValueError):
-    """A table that cannot be used. The message is one line and names the file, column and row."""
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Rows of numbers with one target.
-
-    :param name: what the table is called in reports: "diabetes", or the name of a file.
-    :param X: [N, D], the inputs.
-    :param Y: [N, 1], the target.
-    :param input_names: D names, one for each column of `X`.
-    :param target_name: the name of the column `Y`.
-    """
-
-    name: str
-    X: Array
-    Y: Array
-    input_names: tuple[str, ...]
-    target_name: str
-
-    def rows(self, index: NDArray[np.intp]) -> "Table":
-        """The rows numbered `index`, in that order.
-
-        :param index: [n], integers in [0, N).
-        """
-        return Table(self.name, self.X[index], self.Y[index], self.input_names, self.target_name)
-
-
-def diabetes() -> Table:
-    """Disease progression one year after baseline, for 442 patients and 10 measurements.
-
-    Efron, Hastie, Johnstone & Tibshirani, "Least angle regression", Annals of Statistics 2004; the
-    copy that ships with scikit-learn, in the units in which it was measured.
-
-    :return: X [442, 10], Y [442, 1].
-    """
-    from sklearn.datasets import load_diabetes
-
-    data = load_diabetes(scaled=False)
-    names = tuple(str(name) for name in data.feature_names)
-    return Table("diabetes", data.data, data.target[:, None], names, "progression")
 
 
 def read_csv(path: str | Path, target: str, drop: Sequence[str] = ()) -> Table:
@@ -165,10 +115,9 @@ def _column_names(path: Path, cells: "pd.DataFrame") -> list[str]:
 
 def _suggestion(name: str, names: Sequence[str], most: int = 8) -> str:
     """The end of a sentence that says which columns there are instead."""
-    by_lower_case = {other.lower(): other for other in names}
-    near = difflib.get_close_matches(name.lower(), by_lower_case, n=3)
+    near = near_names(name, names)
     if near:
-        return f"; near it: {', '.join(repr(by_lower_case[other]) for other in near)}."
+        return f"; near it: {', '.join(map(repr, near))}."
     shown = ", ".join(repr(other) for other in names[:most])
     if len(names) > most:
         shown += f" and {len(names) - most} more"
@@ -212,73 +161,3 @@ def _to_numbers(path: Path, cells: "pd.DataFrame", lines: NDArray[np.intp], targ
 
 def _shortened(text: str, most: int = 40) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
-
-
-def train_test_split(
-    table: Table, test_fraction: float = 0.1, seed: int = 0
-) -> tuple[Table, Table]:
-    """Split the rows at random.
-
-    :param table: N rows, at least 3.
-    :param test_fraction: in (0, 1), the share of rows to test on, rounded so that at least one row
-        is left to test on and two to train on.
-    :param seed: of the permutation; the same seed gives the same split.
-    :return: the rows to train on and the rows to test on.
-    :raises ValueError: if `test_fraction` is not in (0, 1).
-    :raises DataError: if there are fewer than 3 rows.
-    """
-    if not 0 < test_fraction < 1:
-        raise ValueError(f"test_fraction must lie in (0, 1), but is {test_fraction}.")
-    num_rows = len(table.X)
-    if num_rows < MIN_ROWS:
-        raise DataError(f"{table.name} has {num_rows} rows: at least {MIN_ROWS} are needed.")
-    num_test = min(max(1, round(test_fraction * num_rows)), num_rows - 2)
-    order = np.random.default_rng(seed).permutation(num_rows)
-    return table.rows(order[num_test:]), table.rows(order[:num_test])
-
-
-@dataclass(frozen=True, eq=False)
-class Standardiser:
-    """The map of every column to mean zero and standard deviation one.
-
-    Fit it on the rows to train on, and on no others. A column that is constant there maps to zero
-    and keeps its unit.
-
-    :param mean: [D].
-    :param scale: [D], positive: the standard deviations, and 1 for constant columns.
-    """
-
-    mean: Array
-    scale: Array
-
-    @classmethod
-    def fit(cls, values: Array) -> "Standardiser":
-        """Take mean and (population) standard deviation of the columns.
-
-        :param values: [N, D], finite, with N >= 1.
-        """
-        # By way of [0, 1], where no square overflows or vanishes, and where a constant column is
-        # exactly constant: the mean of many 0.1 is not 0.1.
-        low, span = values.min(axis=0), np.ptp(values, axis=0)
-        unit = (values - low) / np.where(span > 0, span, 1.0)
-        mean = low + span * unit.mean(axis=0)
-        return cls(mean, np.where(span > 0, span * unit.std(axis=0), 1.0))
-
-    def transform(self, values: Array) -> Array:
-        """The standardised `values`; both [..., D]."""
-        return (values - self.mean) / self.scale
-
-    def inverse(self, standardised: Array) -> Array:
-        """The values whose :meth:`transform` is `standardised`; both [..., D]."""
-        return standardised * self.scale + self.mean
-
-    def inverse_variance(self, standardised: Array) -> Array:
-        """Variances of the values, given those of the standardised values; both [..., D]."""
-        return standardised * np.square(self.scale)
-
-    def inverse_log_density(self, standardised: Array) -> Array:
-        """Log densities of rows of values, given those of the standardised rows; both [...].
-
-        p(y) = p(standardised y) / prod_d scale_d, in nats.
-        """
-        return standardised - np.log(self.scale).sum()

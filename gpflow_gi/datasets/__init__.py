@@ -1,0 +1,33 @@
+"""Tables of numbers: where they come from, how they are split and standardised.
+
+Nothing here knows of models, and nothing imports TensorFlow.
+"""
+
+from .csv import read_csv
+from .diabetes import diabetes
+from .duplicates import rows_in_both
+from .errors import DataError
+from .splits import standard_split, train_test_split
+from .standardiser import Standardiser
+from .table import MIN_ROWS, Array, Table
+from .uci import num_splits, uci, uci_table
+from .uci_sets import UCI_SETS, UCISet, uci_set
+
+__all__ = [
+    "MIN_ROWS",
+    "UCI_SETS",
+    "Array",
+    "DataError",
+    "Standardiser",
+    "Table",
+    "UCISet",
+    "diabetes",
+    "num_splits",
+    "read_csv",
+    "rows_in_both",
+    "standard_split",
+    "train_test_split",
+    "uci",
+    "uci_set",
+    "uci_table",
+]

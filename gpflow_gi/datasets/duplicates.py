@@ -1,0 +1,23 @@
+"""Rows that are both trained and tested on."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .table import Array, Table
+
+
+def rows_in_both(train: Table, test: Table, *, inputs_only: bool = False) -> NDArray[np.bool_]:
+    """Which rows to test on occur among the rows to train on, number by number.
+
+    :param train: the rows to train on.
+    :param test: n rows to test on.
+    :param inputs_only: if true, then rows are the same whose inputs are, whatever their targets.
+    :return: [n].
+    """
+
+    def rows(table: Table) -> list[tuple[float, ...]]:
+        columns: Array = table.X if inputs_only else np.hstack([table.X, table.Y])
+        return [tuple(row) for row in columns.tolist()]
+
+    known = set(rows(train))
+    return np.array([row in known for row in rows(test)], dtype=bool)

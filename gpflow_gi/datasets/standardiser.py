@@ -1,0 +1,54 @@
+"""Columns of mean zero and standard deviation one, and the way back."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .table import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Standardiser:
+    """The map of every column to mean zero and standard deviation one.
+
+    Fit it on the rows to train on, and on no others. A column that is constant there maps to zero
+    and keeps its unit.
+
+    :param mean: [D].
+    :param scale: [D], positive: the standard deviations, and 1 for constant columns.
+    """
+
+    mean: Array
+    scale: Array
+
+    @classmethod
+    def fit(cls, values: Array) -> "Standardiser":
+        """Take mean and (population) standard deviation of the columns.
+
+        :param values: [N, D], finite, with N >= 1.
+        """
+        # By way of [0, 1], where no square overflows or vanishes, and where a constant column is
+        # exactly constant: the mean of many 0.1 is not 0.1.
+        low, span = values.min(axis=0), np.ptp(values, axis=0)
+        unit = (values - low) / np.where(span > 0, span, 1.0)
+        mean = low + span * unit.mean(axis=0)
+        return cls(mean, np.where(span > 0, span * unit.std(axis=0), 1.0))
+
+    def transform(self, values: Array) -> Array:
+        """The standardised `values`; both [..., D]."""
+        return (values - self.mean) / self.scale
+
+    def inverse(self, standardised: Array) -> Array:
+        """The values whose :meth:`transform` is `standardised`; both [..., D]."""
+        return standardised * self.scale + self.mean
+
+    def inverse_variance(self, standardised: Array) -> Array:
+        """Variances of the values, given those of the standardised values; both [..., D]."""
+        return standardised * np.square(self.scale)
+
+    def inverse_log_density(self, standardised: Array) -> Array:
+        """Log densities of rows of values, given those of the standardised rows; both [...].
+
+        p(y) = p(standardised y) / prod_d scale_d, in nats.
+        """
+        return standardised - np.log(self.scale).sum()

@@ -1,0 +1,67 @@
+"""The UCI regression sets: their tables and their published splits."""
+
+from io import BytesIO
+
+import numpy as np
+
+from .errors import DataError
+from .published_file import published_file
+from .splits import standard_split
+from .table import Array, Table
+from .uci_sets import uci_set
+
+
+def uci(name: str, split: int) -> tuple[Table, Table]:
+    """One of the published splits of a UCI regression set.
+
+    :param name: "boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine" or
+        "yacht".
+    :param split: from 0 up to, but not including, :func:`num_splits`.
+    :return: the rows to train on and the rows to test on, in the published order; not standardised.
+    :raises DataError: if there is no such set or split, and as :func:`uci_table`.
+    """
+    last = num_splits(name) - 1
+    if not 0 <= split <= last:
+        raise DataError(f"{name} has the splits 0 to {last}, and no split {split}.")
+    return standard_split(uci_table(name), split)
+
+
+def uci_table(name: str) -> Table:
+    """A UCI regression set as a whole.
+
+    It is downloaded when it is first used, into the user's cache for "gpflow-gi"; see
+    :func:`gpflow_gi.datasets.published_file.published_file` for how to move the cache, and how to
+    read a folder of your own instead. The bytes must have the SHA-256 that they had when this was
+    written, so that a name always means the same numbers.
+
+    :param name: as for :func:`uci`.
+    :return: X [N, D] and Y [N, 1], the rows in the order of the file and in its units.
+    :raises DataError: if there is no such set, and as
+        :func:`gpflow_gi.datasets.published_file.published_file`.
+    """
+    described = uci_set(name)
+    folder = f"{described.folder}/data"
+    values = _numbers(f"{folder}/data.txt", described.sha256)
+    inputs = _numbers(f"{folder}/index_features.txt", described.inputs_sha256).astype(int)
+    target = _numbers(f"{folder}/index_target.txt", described.target_sha256).astype(int)
+    return Table(
+        name,
+        values[:, inputs.ravel()],
+        values[:, target.ravel()],
+        described.input_names,
+        described.target_name,
+    )
+
+
+def num_splits(name: str) -> int:
+    """How many splits of a UCI regression set are published: 20, or 5 of "protein".
+
+    :param name: as for :func:`uci`.
+    :raises DataError: if there is no such set.
+    """
+    return uci_set(name).num_splits
+
+
+def _numbers(file: str, sha256: str) -> Array:
+    """[rows, columns]"""
+    return np.loadtxt(BytesIO(published_file(file, sha256)), ndmin=2)

@@ -1,0 +1,13 @@
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def published() -> Path:
+    """A folder of the published files, which are not part of the project."""
+    folder = os.environ.get("GPFLOW_GI_DATA")
+    if not folder:
+        pytest.skip("GPFLOW_GI_DATA names no folder with the published files of the UCI sets")
+    return Path(folder)

@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+
+from gpflow_gi.datasets import Standardiser
+
+
+def test_standardised_columns_have_mean_zero_and_deviation_one():
+    values = np.random.default_rng(0).normal([1e6, -2.0, 0.0], [3.0, 1e-3, 50.0], size=(200, 3))
+    standardiser = Standardiser.fit(values)
+    standardised = standardiser.transform(values)
+    np.testing.assert_allclose(standardised.mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(standardised.std(axis=0), 1)
+    np.testing.assert_allclose(standardiser.inverse(standardised), values)
+    np.testing.assert_allclose(standardiser.scale, values.std(axis=0))
+
+
+def test_constant_columns_become_zeros():
+    """The mean of many 0.1 is not 0.1, which must not be blown up to a deviation of one."""
+    values = np.stack([np.full(1000, 0.1), np.arange(1000.0)], axis=1)
+    standardiser = Standardiser.fit(values)
+    assert np.all(standardiser.transform(values)[:, 0] == 0)
+    assert standardiser.scale[0] == 1
+    # A new row in which the column is no longer constant keeps its unit.
+    assert standardiser.transform(np.array([[2.1, 0.0]]))[0, 0] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_extreme_units_are_standardised(unit):
+    values = np.array([[1.0], [2.0], [4.0]])
+    expected = Standardiser.fit(values).transform(values)
+    np.testing.assert_allclose(Standardiser.fit(unit * values).transform(unit * values), expected)
+
+
+def test_densities_and_variances_return_to_the_original_scale():
+    values = np.random.default_rng(0).normal(5.0, 3.0, size=(50, 1))
+    standardiser = Standardiser.fit(values)
+    standardised = standardiser.transform(values)[:, 0]
+    log_density = -0.5 * np.log(2 * np.pi * 0.7) - 0.5 * standardised**2 / 0.7
+    variance = standardiser.inverse_variance(np.array([0.7]))
+    expected = -0.5 * np.log(2 * np.pi * variance) - (
+        0.5 * (values[:, 0] - standardiser.mean) ** 2 / variance
+    )
+    np.testing.assert_allclose(standardiser.inverse_log_density(log_density), expected)
