@@ -14,6 +14,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from . import architectures as architectures
+    from . import benchmark as benchmark
     from . import bounds as bounds
     from . import datasets as datasets
     from . import inference as inference
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _SUBMODULES = (
     "architectures",
+    "benchmark",
     "bounds",
     "datasets",
     "inference",

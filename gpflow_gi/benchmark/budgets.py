@@ -34,12 +34,12 @@ class Budget:
 
 QUICK = Budget(
     name="quick",
-    steps=2000,
+    steps=3000,
     learning_rate=0.01,
     last_learning_rate=0.001,
     kl_warmup=500,
-    batch_size=500,
-    num_inducing=100,
+    batch_size=250,
+    num_inducing=50,
     num_samples=1,
     num_test_samples=100,
     num_elbo_samples=20,

@@ -1,0 +1,146 @@
+"""One trial of every method on a small table."""
+
+import json
+
+import gpflow
+import numpy as np
+import pytest
+
+import gpflow_gi as gi
+from gpflow_gi.benchmark import BUDGETS, METHODS, Budget, run_trial
+from gpflow_gi.datasets import Standardiser, Table, standard_split
+from gpflow_gi.experiments.json_file import with_none_for_non_finite
+
+TINY = Budget(
+    name="tiny",
+    steps=30,
+    learning_rate=0.02,
+    last_learning_rate=0.002,
+    kl_warmup=5,
+    batch_size=20,
+    num_inducing=8,
+    num_samples=2,
+    num_test_samples=10,
+    num_elbo_samples=10,
+)
+METRICS = {
+    "elbo",
+    "log_density",
+    "rmse",
+    "crps",
+    "pit_error",
+    "coverage_50",
+    "coverage_90",
+    "coverage_95",
+}
+
+
+def sine(num_rows=60, unit=1.0):
+    rng = np.random.default_rng(0)
+    X = np.hstack([rng.uniform(-2, 2, size=(num_rows, 2)), np.ones((num_rows, 1))])
+    Y = unit * (5 + np.sin(2 * X[:, :1]) + 0.05 * rng.normal(size=(num_rows, 1)))
+    return Table("sine", X, Y, ("x", "not used", "constant"), "y")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_gives_a_whole_record(method):
+    record = run_trial(sine(), 0, method, TINY, seed=1)
+    assert set(record["metrics"]) == METRICS
+    for name, value in record["metrics"].items():
+        assert (value is None) == (method == "linear" and name == "elbo")
+        assert value is None or np.isfinite(value)
+    assert record["trial"]["settings"]["model"] == METHODS[method].model
+    assert record["trial"]["budget"]["steps"] == 30
+    assert record["data"]["num_train"] == 54 and record["data"]["num_test"] == 6
+    assert record["cost"]["peak_memory_mb"] > 50 and record["cost"]["num_parameters"] > 2
+    assert record["cost"]["seconds"] > record["cost"]["compile_seconds"] >= 0
+    hyperparameters = record["hyperparameters"]
+    assert any("variance" in name for name in hyperparameters)
+    assert "versions" in record and record["version"] == gi.__version__
+    json.dumps(with_none_for_non_finite(record), allow_nan=False)
+
+
+@pytest.mark.compiled
+def test_the_same_trial_has_the_same_numbers_and_leaves_no_setting_behind():
+    gpflow.config.set_default_float(np.float32)
+    first, second, other = (run_trial(sine(), 0, "dgp-global-2", TINY, seed) for seed in (1, 1, 2))
+    assert first["metrics"] == second["metrics"] != other["metrics"]
+    assert first["hyperparameters"] == second["hyperparameters"]
+    assert gpflow.default_float() == np.float32
+
+
+def test_an_exact_gp_is_gpflows():
+    """Every number that a trial has for it, from GPR and the definitions."""
+    table = sine(unit=100.0)
+    record = run_trial(table, 1, "gp", TINY)
+    train, test = standard_split(table, 1)
+    inputs, targets = Standardiser.fit(train.X), Standardiser.fit(train.Y)
+    X, Y = inputs.transform(train.X), targets.transform(train.Y)
+    found = record["hyperparameters"]
+    kernel = gpflow.kernels.SquaredExponential(found["kernel.variance"], found["kernel.lengthscales"])
+    model = gpflow.models.GPR((X, Y), kernel, noise_variance=found["likelihood.variance"])
+    assert record["metrics"]["elbo"] == pytest.approx(
+        model.log_marginal_likelihood().numpy() / len(X)
+    )
+    y = targets.transform(test.Y)
+    mean, variance = model.predict_y(inputs.transform(test.X))
+    log_density = model.predict_log_density((inputs.transform(test.X), y)).numpy()
+    scale = targets.scale[0]
+    assert record["metrics"]["log_density"] == pytest.approx(log_density.mean() - np.log(scale))
+    error = scale * (y - mean)[:, 0].numpy()
+    assert record["metrics"]["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)))
+    z = ((y - mean) / np.sqrt(variance))[:, 0].numpy()
+    for level, width in ((50, 0.6744897501960817), (90, 1.6448536), (95, 1.959964)):
+        assert record["metrics"][f"coverage_{level}"] == np.mean(abs(z) <= width)
+    # Both are maxima, up to the optimiser's tolerance.
+    assert record["cost"]["num_parameters"] == 5
+
+
+@pytest.mark.compiled
+def test_a_gp_on_many_rows_is_a_sparse_one(monkeypatch):
+    few = dict(METHODS["gp"].settings, max_exact_rows=50, max_inducing=25)
+    method = gi.benchmark.Method("gp-25", "GP", "gp", "here", few)
+    sparse, exact = (run_trial(sine(), 0, one, TINY) for one in (method, "gp"))
+    # SGPR's bound is below the evidence that it bounds, at the exact GP's optimum or anywhere.
+    assert sparse["metrics"]["elbo"] < exact["metrics"]["elbo"] + 1e-6
+    assert sparse["metrics"]["elbo"] > exact["metrics"]["elbo"] - 0.5
+    assert sparse["trial"]["method"] == "gp-25"
+
+
+def test_linear_regression_predicts_lines():
+    table = sine()
+    line = Table("line", table.X, 3 * table.X[:, :1] - 1, table.input_names, "y")
+    record = run_trial(line, 0, "linear", TINY)
+    assert record["metrics"]["rmse"] < 1e-6
+
+
+def test_the_unit_of_the_target_moves_metrics_as_it_should():
+    one, hundred = (run_trial(sine(unit=unit), 0, "gp", TINY)["metrics"] for unit in (1.0, 100.0))
+    for name in METRICS:
+        expected = {"rmse": 100 * one[name], "crps": 100 * one[name]}.get(name, one[name])
+        if name == "log_density":
+            expected -= np.log(100)
+        assert hundred[name] == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        (("yotch", 0, "gp"), gi.datasets.DataError, "yacht"),
+        (("yacht", 20, "gp"), gi.datasets.DataError, "splits 0 to 19"),
+        (("yacht", 0, "gpp"), ValueError, "method must be one of linear, gp"),
+        (("yacht", 0, "gp", "cheap"), ValueError, "budget must be one of quick, paper"),
+    ],
+)
+def test_what_there_is_not_is_refused(arguments, error, said):
+    with pytest.raises(error, match=said):
+        run_trial(*arguments)
+
+
+def test_names_fit_shells_and_files():
+    for name, method in METHODS.items():
+        assert name == method.name and name.replace("-", "").isalnum()
+        assert method.title and method.source
+    assert len({method.title for method in METHODS.values()}) == len(METHODS)
+    assert set(BUDGETS) == {"quick", "paper"}
