@@ -1,0 +1,212 @@
+"""What a report says, before it is a page."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from .published import Published, published
+from .published import read as read_published
+from .reading import Records
+from .statistics import METRICS, Metric, Ranks, all_differences, by_split, ranks, summary
+from .tables import DifferenceTable, MetricTable, difference_table, metric_table
+
+PAIRED = ("log_density", "elbo")
+"""The metrics of which every two methods are compared in the page."""
+
+
+@dataclass(frozen=True)
+class MetricReport:
+    """One metric under one budget.
+
+    :param values: from :func:`~.statistics.by_split`.
+    :param ranks: or why there are none; None if methods are not ranked by this metric.
+    :param differences: by data set.
+    """
+
+    metric: Metric
+    values: pd.DataFrame
+    table: MetricTable
+    published: Published | None
+    ranks: Ranks | str | None
+    differences: list[DifferenceTable]
+
+
+@dataclass(frozen=True)
+class BudgetReport:
+    """All trials of one budget.
+
+    :param budget: its name, with what tells it apart from another of the same name.
+    :param numbers: of the budget.
+    :param notices: sentences on what is mixed or missing.
+    :param datasets: a row for each: "dataset", "num_train", "num_test", "num_inputs" (-1 where a
+        record does not say).
+    :param settings: of each method, as JSON; all there are.
+    :param metrics: those that have values.
+    :param failures: a row for each kind: "dataset", "method", "type", "message", "splits", "count".
+    """
+
+    budget: str
+    numbers: dict[str, Any]
+    num_done: int
+    num_failed: int
+    notices: list[str]
+    datasets: pd.DataFrame
+    settings: dict[str, list[str]]
+    metrics: list[MetricReport]
+    failures: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole report.
+
+    :param name: of the sweep's folder.
+    :param records: all trials, "used" or not.
+    :param summary: :func:`~.statistics.summary` of every budget.
+    :param differences: :func:`~.statistics.all_differences` of every budget.
+    """
+
+    name: str
+    records: Records
+    budgets: list[BudgetReport]
+    summary: pd.DataFrame
+    differences: pd.DataFrame
+
+    @property
+    def overview(self) -> list[str]:
+        """Sentences on what was found in the folder."""
+        trials = self.records.trials
+        used = trials[trials["used"]]
+        done, failed = int(used["done"].sum()), int((~used["done"]).sum())
+        said = [
+            f"{counted(len(used), 'trial')}: {done} done, {failed} failed. "
+            f"Versions of gpflow_gi: {_shares(used['version'])}."
+        ]
+        if len(self.budgets) > 1:
+            names = ", ".join(budget.budget for budget in self.budgets)
+            said.append(f"{len(self.budgets)} budgets, each reported on its own: {names}.")
+        if len(used) < len(trials):
+            said.append(
+                f"{counted(len(trials) - len(used), 'record')} not used: there is one that was "
+                "started later of the same data set, split, method, budget and seed."
+            )
+        if self.records.damaged:
+            listed = "; ".join(f"{name} {why}" for name, why in self.records.damaged.items())
+            said.append(
+                f"{counted(len(self.records.damaged), 'file')} damaged and left out: {listed}."
+            )
+        return said
+
+
+def report(folder: Path, records: Records) -> Report:
+    """Make the report of a sweep.
+
+    :param folder: of the sweep.
+    :param records: that were read from there.
+    """
+    used = records.trials[records.trials["used"]]
+    groups = list(used.groupby("budget", sort=True))
+    return Report(
+        name=folder.resolve().name,
+        records=records,
+        budgets=[_budget(str(budget), trials) for budget, trials in groups],
+        summary=_of_every_budget([(budget, summary(trials)) for budget, trials in groups]),
+        differences=_of_every_budget(
+            [(budget, all_differences(trials)) for budget, trials in groups]
+        ),
+    )
+
+
+def _of_every_budget(parts: list[tuple[Any, pd.DataFrame]]) -> pd.DataFrame:
+    tables = []
+    for budget, table in parts:
+        table.insert(0, "budget", budget)
+        tables.append(table)
+    return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+
+
+def _budget(budget: str, trials: pd.DataFrame) -> BudgetReport:
+    results = read_published()
+    metrics = []
+    for metric in METRICS.values():
+        table = metric_table(trials, metric)
+        if table is not None:
+            metrics.append(_metric(metric, table, trials, results))
+    sizes = ["num_train", "num_test", "num_inputs"]
+    return BudgetReport(
+        budget=budget,
+        numbers=json.loads(trials["budget_numbers"].iloc[0]),
+        num_done=int(trials["done"].sum()),
+        num_failed=int((~trials["done"]).sum()),
+        notices=_notices(trials),
+        datasets=trials.groupby("dataset")[sizes].max().fillna(-1).astype(int).reset_index(),
+        settings={
+            str(method): sorted(rows["settings"].unique())
+            for method, rows in trials.groupby("method")
+        },
+        metrics=metrics,
+        failures=_failures(trials),
+    )
+
+
+def _metric(
+    metric: Metric, table: MetricTable, trials: pd.DataFrame, results: pd.DataFrame
+) -> MetricReport:
+    values = by_split(trials, metric.name)
+    pairs = [
+        difference_table(values, metric, dataset)
+        for dataset in values.index.unique("dataset")
+        if metric.name in PAIRED
+    ]
+    return MetricReport(
+        metric=metric,
+        values=values,
+        table=table,
+        published=published(results, metric.name, set(trials["dataset"])),
+        ranks=ranks(values, metric) if metric.compared else None,
+        differences=[pair for pair in pairs if pair is not None],
+    )
+
+
+def _notices(trials: pd.DataFrame) -> list[str]:
+    said = []
+    seeds = trials["seed"].nunique()
+    if seeds > 1:
+        said.append(f"{seeds} seeds: they are averaged within each split.")
+    if trials["version"].nunique() > 1:
+        said.append(f"Means mix versions of gpflow_gi: {_shares(trials['version'])}.")
+    for column, group, what in [
+        ("settings", "method", "different settings"),
+        ("data_sha256", "dataset", "different files of data"),
+    ]:
+        mixed = trials.groupby(group)[column].nunique()
+        names = [str(name) for name in mixed.index[mixed > 1]]
+        if names:
+            said.append(f"Means mix {what} under one name: {', '.join(names)}.")
+    return said
+
+
+def _failures(trials: pd.DataFrame) -> pd.DataFrame:
+    failed = trials[~trials["done"]].assign(
+        type=lambda rows: rows["error_type"], message=lambda rows: rows["error_message"]
+    )
+    return (
+        failed.groupby(["dataset", "method", "type", "message"])["split"]
+        .agg(splits=lambda splits: ", ".join(map(str, sorted(set(splits)))), count="size")
+        .reset_index()
+    )
+
+
+def _shares(versions: "pd.Series[str]") -> str:
+    counts = versions.value_counts().sort_index()
+    if len(counts) == 1:
+        return str(counts.index[0])
+    return ", ".join(f"{version} ({counted(n, 'trial')})" for version, n in counts.items())
+
+
+def counted(number: int, what: str) -> str:
+    """Such as "1 trial" and "2 trials"."""
+    return f"{number} {what}{'s' * (number != 1)}"

@@ -1,0 +1,190 @@
+"""Dot plots of all methods, and diagrams of their mean ranks."""
+
+import io
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from gpflow_gi.plotting import COLOURS
+
+from .statistics import LEVEL, Metric, Ranks, marks, of_dataset
+
+INK, GRID, DOT, BEST = "#222222", "#e5e5e5", COLOURS[0].lower(), COLOURS[5].lower()
+
+RESOLUTION = 150
+"""Of files, in dots per inch."""
+
+_STYLE: Any = {
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.formatter.use_mathtext": False,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "font.size": 9.0,
+    "text.parse_math": False,  # names are names
+    "svg.fonttype": "none",
+    "svg.hashsalt": "gpflow_gi",
+}
+
+_ROW, _PANEL = 0.22, 3.6
+"""The height of a method and the width of a panel, in inches."""
+
+
+def dot_plot(values: pd.DataFrame, metric: Metric) -> Figure:
+    """A panel for each data set, as in Figure 3 of Ober & Aitchison, ICML 2021.
+
+    :param values: from :func:`~.statistics.by_split`.
+    """
+    datasets = list(values.index.unique("dataset"))
+    across = min(3, len(datasets))
+    down = -(-len(datasets) // across)
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(
+            figsize=(_PANEL * across, down * _height(values.shape[1])), layout="constrained"
+        )
+        panels = figure.subplots(down, across, squeeze=False).ravel()
+        for ax, dataset in zip(panels, datasets, strict=False):
+            draw_dots(of_dataset(values, dataset), metric, ax)
+            ax.set_title(dataset, fontsize="medium")
+        for ax in panels[len(datasets) :]:
+            ax.set_visible(False)
+    return figure
+
+
+def dot_panel(values: pd.DataFrame, metric: Metric) -> Figure:
+    """One panel alone.
+
+    :param values: [S, M], of one data set.
+    """
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(_PANEL, _height(values.shape[1])), layout="constrained")
+        draw_dots(values, metric, figure.subplots())
+    return figure
+
+
+def _height(num_methods: int) -> float:
+    return 0.75 + _ROW * num_methods
+
+
+def draw_dots(values: pd.DataFrame, metric: Metric, ax: Axes) -> Axes:
+    """Methods down, means with bars of one standard error, further right is better.
+
+    What lies far to the left of the others would flatten them: it is an arrow at the edge, with its
+    value.
+
+    :param values: [S, M], of one data set.
+    :param ax: where to draw.
+    """
+    mean = values.mean().to_numpy(float)
+    error = values.sem(ddof=1).fillna(0.0).to_numpy(float)
+    marked = marks(values, metric)
+    to_right = 1.0 if metric.better == "higher" else -1.0
+    edge = _edge(to_right * mean) * to_right
+    rows = np.arange(len(mean))
+    shown = np.isfinite(mean) & (to_right * mean >= to_right * edge)
+    for i in rows[shown]:
+        mark = marked.get(str(values.columns[i]), "")
+        ax.errorbar(
+            mean[i],
+            i,
+            xerr=error[i],
+            fmt="o",
+            color=BEST if mark else DOT,
+            markersize=5,
+            markerfacecolor="none" if mark == "tied" else BEST if mark else DOT,
+            linewidth=1.4,
+        )
+    ax.set_yticks(rows, [str(name) for name in values.columns])
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.margins(x=0.06)
+    if to_right < 0:
+        ax.invert_xaxis()
+    for i in rows[np.isfinite(mean) & ~shown]:
+        ax.annotate(
+            f"◂ {mean[i]:.4g}".replace("-", "−"),
+            (0.01, i),
+            xycoords=ax.get_yaxis_transform(),
+            color=DOT,
+            va="center",
+            fontsize="small",
+        )
+    ax.locator_params(axis="x", nbins=4)
+    ax.ticklabel_format(axis="x", scilimits=(-2, 4), useOffset=False)
+    ax.set_xlabel(metric.title + (" (axis reversed)" if to_right < 0 else ""))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(length=0)
+    ax.grid(color=GRID, linewidth=0.6)
+    ax.set_axisbelow(True)
+    return ax
+
+
+def _edge(mean: np.ndarray) -> float:
+    """What lies left of it is far from all others: by more than 3 times the middle half's range."""
+    low, high = np.nanquantile(mean, [0.25, 0.75])
+    return float(low - 3 * (high - low))
+
+
+def rank_diagram(ranks: Ranks) -> Figure:
+    """Mean ranks on a line, the best to the left; a bar joins methods that cannot be told apart.
+
+    Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 2006.
+    """
+    from scikit_posthocs import critical_difference_diagram, posthoc_nemenyi_friedman
+
+    mean = ranks.mean
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(7.5, 1.1 + 0.17 * len(mean)), layout="constrained")
+        ax = figure.subplots()
+        critical_difference_diagram(
+            mean,
+            posthoc_nemenyi_friedman(ranks.loss),
+            alpha=LEVEL,
+            ax=ax,
+            label_fmt_left="{label} ({rank:.2f})",
+            label_fmt_right="({rank:.2f}) {label}",
+            marker_props={"color": DOT, "s": 22},
+            elbow_props={"color": INK, "linewidth": 0.8},
+            crossbar_props={"color": BEST, "linewidth": 2.4},
+            text_h_margin=0.02 * np.ptp(mean) + 0.02,
+        )
+        start = float(mean.iloc[0])
+        ax.plot([start, start + ranks.critical_difference], [1.1, 1.1], color=INK, linewidth=1.6)
+        ax.text(start, 1.35, f"critical difference {ranks.critical_difference:.2f}", va="bottom")
+        ax.set_ylim(top=2.6)
+    return figure
+
+
+def save_png(figure: Figure, path: Path) -> None:
+    """A figure as a file: dark on white."""
+    with matplotlib.rc_context(_STYLE):
+        figure.savefig(path, dpi=RESOLUTION)
+
+
+def svg(figure: Figure, label: str, colours: Mapping[str, str]) -> str:
+    """A figure to stand in a page: its letters are the page's, and so are its colours.
+
+    :param label: read out to those who cannot see it.
+    :param colours: what CSS has in the place of each colour.
+    """
+    file = io.StringIO()
+    with matplotlib.rc_context(_STYLE):
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    text = file.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    # Groups have the same names in all figures, and nothing refers to them.
+    text = re.sub(r'<g id="[^"]*"', "<g", text)
+    for colour, css in colours.items():
+        text = text.replace(colour, css)
+    width, height = figure.get_size_inches()
+    opening = f'<svg role="img" aria-label="{label}" viewBox="0 0 {72 * width:g} {72 * height:g}"'
+    return re.sub(r"<svg[^>]*>", f"{opening}>", text, count=1)

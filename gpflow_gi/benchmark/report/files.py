@@ -1,0 +1,68 @@
+"""The files of a report."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from .contents import BudgetReport, MetricReport, Report
+from .figures import dot_plot, rank_diagram, save_png
+from .markdown import markdown_page
+from .page import html_page
+from .reading import METRICS
+from .statistics import Ranks
+
+FILES = ("report.html", "report.md", "summary.csv", "differences.csv", "records.csv", "figures")
+"""All that a folder with a report holds."""
+
+
+_COLUMNS = (
+    *("budget", "dataset", "split", "method", "seed", "status", "used"),
+    *METRICS,
+    *("seconds", "peak_memory_mb", "num_parameters", "error_type", "error_message"),
+    *("version", "started", "host", "key", "file"),
+)
+"""Of records.csv."""
+
+
+def write(report: Report, folder: Path) -> None:
+    """Write all of :data:`FILES`.
+
+    :param folder: must exist.
+    """
+    (folder / "report.html").write_text(html_page(report), encoding="utf-8")
+    figures = folder / "figures"
+    figures.mkdir()
+    names: dict[tuple[str, str, str], str] = {}
+    for budget in report.budgets:
+        for metric in budget.metrics:
+            for kind, figure in _figures(metric):
+                name = f"{_slug(budget, report)}-{metric.metric.name}-{kind}.png"
+                save_png(figure, figures / name)
+                names[budget.budget, metric.metric.name, kind] = f"figures/{name}"
+    (folder / "report.md").write_text(markdown_page(report, names), encoding="utf-8")
+    report.summary.to_csv(folder / "summary.csv", index=False)
+    report.differences.to_csv(folder / "differences.csv", index=False)
+    _records(report.records.trials).to_csv(folder / "records.csv", index=False)
+
+
+def _figures(metric: MetricReport) -> list[tuple[str, Figure]]:
+    if not metric.metric.compared:
+        return []
+    figures = [("dots", dot_plot(metric.values, metric.metric))]
+    if isinstance(metric.ranks, Ranks):
+        figures.append(("ranks", rank_diagram(metric.ranks)))
+    return figures
+
+
+def _slug(budget: BudgetReport, report: Report) -> str:
+    """The budget's name as a file name can have it; numbered, since others may come to the same."""
+    name = re.sub(r"[^A-Za-z0-9]+", "-", budget.budget).strip("-")
+    number = report.budgets.index(budget) + 1
+    return f"{number}-{name}" if len(report.budgets) > 1 else name
+
+
+def _records(trials: pd.DataFrame) -> pd.DataFrame:
+    status = trials["done"].map({True: "done", False: "failed"})
+    return trials.assign(status=status)[list(_COLUMNS)]

@@ -1,0 +1,221 @@
+"""Tables of means with their errors: their cells as text, and as Markdown."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from tabulate import tabulate
+
+from .statistics import ERRORS, Metric, by_split, differences, marks, of_dataset
+
+NOTHING = "–"
+"""Stands where there is no result."""
+
+_MOST_DECIMALS = 6
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The result of a method on a data set.
+
+    :param mean: or :data:`NOTHING`, or what else is there to say.
+    :param error: without the ±; empty if there is none.
+    :param n: splits, if others on the same data set have more.
+    :param mark: "best", "tied" or empty.
+    """
+
+    mean: str
+    error: str = ""
+    n: int | None = None
+    mark: str = ""
+
+    def __str__(self) -> str:
+        error = f" ± {self.error}" if self.error else ""
+        return f"{self.mean}{error}{f' (n={self.n})' if self.n is not None else ''}"
+
+
+@dataclass(frozen=True)
+class MetricTable:
+    """One metric: data sets down, methods across.
+
+    :param rows: data set, the number of splits of those methods that have the most, and a cell for
+        each method.
+    """
+
+    metric: Metric
+    methods: list[str]
+    rows: list[tuple[str, int, list[Cell]]]
+
+
+@dataclass(frozen=True)
+class DifferenceTable:
+    """Paired differences on one data set: the method of the row minus that of the column.
+
+    :param cells: None on the diagonal; marked "better" or "worse" if the difference is greater
+        than two standard errors.
+    """
+
+    metric: Metric
+    dataset: str
+    methods: list[str]
+    cells: list[list[Cell | None]]
+
+
+def metric_table(trials: pd.DataFrame, metric: Metric) -> MetricTable | None:
+    """The table of one metric.
+
+    :param trials: of one budget, those that failed included.
+    :return: None if no trial has the metric.
+    """
+    values = by_split(trials, metric.name)
+    if values.empty:
+        return None
+    # A method without any result has no column in `values`.
+    methods = sorted(trials["method"].unique())
+    succeeded = trials.groupby(["dataset", "method"])["done"].any()
+    rows = []
+    for dataset in values.index.unique("dataset"):
+        here = of_dataset(values, dataset).reindex(columns=methods)
+        n, mean, error = here.count(), here.mean(), here.sem(ddof=1)
+        decimals = decimals_for(mean.to_numpy(float), error.to_numpy(float))
+        marked = marks(here, metric)
+        cells = [
+            Cell(
+                number(mean[method], decimals),
+                number(error[method], decimals) if n[method] > 1 else "",
+                int(n[method]) if n[method] < n.max() else None,
+                marked.get(method, ""),
+            )
+            if n[method]
+            else Cell(NOTHING if succeeded.get((dataset, method), True) else "failed")
+            for method in methods
+        ]
+        rows.append((str(dataset), int(n.max()), cells))
+    return MetricTable(metric, methods, rows)
+
+
+def difference_table(values: pd.DataFrame, metric: Metric, dataset: str) -> DifferenceTable | None:
+    """All paired differences on one data set.
+
+    :param values: from :func:`~.statistics.by_split`.
+    :return: None if there are fewer than two methods.
+    """
+    here = of_dataset(values, dataset).dropna(axis=1, how="all")
+    methods = list(here.columns)
+    if len(methods) < 2:
+        return None
+    pairs = differences(here).set_index(["method", "other"])
+    sign = 1.0 if metric.better == "higher" else -1.0
+    decimals = decimals_for(
+        pairs["difference"].to_numpy(float), pairs["standard_error"].to_numpy(float)
+    )
+
+    def cell(method: str, other: str) -> Cell | None:
+        if method == other:
+            return None
+        if (method, other) not in pairs.index:
+            return Cell(NOTHING)
+        n, difference, error = pairs.loc[
+            (method, other), ["n", "difference", "standard_error"]
+        ].astype(float)
+        mark = ""
+        if abs(difference) > ERRORS * error:
+            mark = "better" if sign * difference > 0 else "worse"
+        return Cell(
+            number(difference, decimals, sign=True),
+            number(error, decimals) if n > 1 else "",
+            int(n) if n < here.count().max() else None,
+            mark,
+        )
+
+    return DifferenceTable(
+        metric, dataset, methods, [[cell(one, other) for other in methods] for one in methods]
+    )
+
+
+def decimals_for(means: np.ndarray, errors: np.ndarray) -> int:
+    """Decimals for numbers to be compared: two digits of a typical error.
+
+    :param means: [n], NaN where there is none.
+    :param errors: [n], NaN where there is none. If all are, four digits of the largest mean.
+    """
+    errors = errors[np.isfinite(errors) & (errors > 0)]
+    if len(errors):
+        smallest, digits = float(np.median(errors)), 2
+    else:
+        sizes = np.abs(means[np.isfinite(means) & (means != 0)])
+        smallest, digits = float(sizes.max()) if len(sizes) else 1.0, 4
+    decimals = digits - 1 - math.floor(math.log10(smallest))
+    return int(np.clip(decimals, 0, _MOST_DECIMALS))
+
+
+def number(value: float, decimals: int, sign: bool = False) -> str:
+    """With a proper minus sign, and in powers of ten if it would be very long."""
+    form = f".{decimals}f" if abs(value) < 1e7 else ".3g"
+    return f"{value:{'+' if sign else ''}{form}}".replace("-", "−")
+
+
+def markdown(table: MetricTable) -> str:
+    """Best in bold, tied in italics."""
+    around = {"best": "**", "tied": "*", "": ""}
+    rows = [
+        (
+            escaped(dataset),
+            str(n),
+            *(f"{around[cell.mark]}{cell}{around[cell.mark]}" for cell in cells),
+        )
+        for dataset, n, cells in table.rows
+    ]
+    return markdown_table(("data set", "splits", *map(escaped, table.methods)), rows)
+
+
+def markdown_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Left column to the left, all others to the right."""
+    return tabulate(
+        rows,
+        headers,
+        tablefmt="pipe",
+        disable_numparse=True,
+        colalign=("left", *("right" for _ in headers[1:])),
+    )
+
+
+def escaped(text: str) -> str:
+    """For a cell of a table in Markdown."""
+    for character in "\\|*_`<":
+        text = text.replace(character, f"\\{character}")
+    return text
+
+
+def terminal(table: MetricTable, width: int = 80) -> str:
+    """Methods down, data sets across, in as many blocks as it takes.
+
+    The best have a star and the tied a tilde. The numbers of splits are left out.
+    """
+    sign = {"best": "*", "tied": "~", "": ""}
+    columns = [
+        [dataset, *(f"{sign[cell.mark]}{replace(cell, n=None)}" for cell in cells)]
+        for dataset, _, cells in table.rows
+    ]
+    first = ["", *table.methods]
+    blocks: list[list[list[str]]] = []
+    for column in columns:
+        candidate = [*(blocks[-1] if blocks else []), column]
+        fits = sum(2 + max(map(len, one)) for one in [first, *candidate]) - 2 <= width
+        if blocks and fits:
+            blocks[-1] = candidate
+        else:
+            blocks.append([column])
+    text = "\n\n".join(
+        tabulate(
+            list(zip(*(column[1:] for column in [first, *block]), strict=True)),
+            [column[0] for column in [first, *block]],
+            disable_numparse=True,
+            colalign=("left", *("right" for _ in block)),
+        )
+        for block in blocks
+    )
+    # Not every terminal has these letters.
+    return text.replace("−", "-").replace(NOTHING, "-")

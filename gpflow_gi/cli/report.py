@@ -1,0 +1,71 @@
+"""``gpflow-gi report``."""
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from gpflow_gi.experiments.results_folder import (
+    ResultsFolderError,
+    check_results_folder,
+    results_folder,
+)
+
+from . import arguments
+from .console import MISUSED, say, say_error
+
+_SHOWN = ("log_density", "elbo")
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to a parser's commands."""
+    report = commands.add_parser(
+        "report",
+        help="tables and figures of a sweep of benchmark trials",
+        description=(
+            "Report on a folder of benchmark trials, whether or not all of them are done: tables, "
+            "paired differences, mean ranks and figures, as a page (report.html), as Markdown and "
+            "as CSV. Trains nothing."
+        ),
+        allow_abbrev=False,
+        formatter_class=arguments.wide_help,
+    )
+    report.add_argument(
+        "folder", metavar="DIR", type=Path, help="the folder of the sweep, which holds records/"
+    )
+    report.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="folder for the report; an earlier one in it is replaced (default: report/ in the "
+        "folder of the sweep)",
+    )
+    report.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command.
+
+    :return: the exit code.
+    """
+    from gpflow_gi.benchmark.report import contents, files, reading, tables
+
+    out = options.out or options.folder / "report"
+    try:
+        records = reading.read(options.folder)
+        check_results_folder(out, files.FILES)
+        report = contents.report(options.folder, records)
+        with results_folder(out, files.FILES) as folder:
+            files.write(report, folder)
+    except (reading.RecordsError, ResultsFolderError) as error:
+        return say_error(str(error), MISUSED)
+    for sentence in report.overview:
+        say(sentence)
+    for budget in report.budgets:
+        for metric in budget.metrics:
+            if metric.metric.name in _SHOWN:
+                print(f"\n{metric.metric.title}, budget {budget.budget}\n")
+                print(tables.terminal(metric.table))
+    print("\nMean ± standard error over splits. *: best, ~: not to be told from it.")
+    print(f"The report is {out / 'report.html'}; all of it is in {out}{os.sep}", flush=True)
+    return 0

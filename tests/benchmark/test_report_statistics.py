@@ -1,0 +1,222 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from gpflow_gi.benchmark.report.reading import read
+from gpflow_gi.benchmark.report.statistics import (
+    METRICS,
+    Ranks,
+    all_differences,
+    by_split,
+    differences,
+    marks,
+    ranks,
+    summary,
+)
+
+from .record_files import record, table, write
+
+LOG_DENSITY, RMSE, COVERAGE = (METRICS[name] for name in ("log_density", "rmse", "coverage_90"))
+NAN = np.nan
+
+
+def values(**columns):
+    return pd.DataFrame(columns)
+
+
+def trials_of(folder, *records):
+    return read(write(folder, *records)).trials
+
+
+def several(**datasets):
+    """As from by_split: {dataset: {method: [values]}}."""
+    return pd.concat(
+        {name: pd.DataFrame(columns) for name, columns in datasets.items()},
+        names=["dataset", "split"],
+    )
+
+
+def test_means_and_standard_errors(tmp_path):
+    trials = trials_of(
+        tmp_path,
+        *table({"gp": [1.0, 2.0, 6.0], "linear": [5.0, None, None]}),
+        *table({"gp": [7.0]}, "b"),
+    )
+    rows = summary(trials).query("metric == 'log_density'").set_index(["dataset", "method"])
+    # Deviations -2, -1, 3: their squares sum to 14, over 2 is 7.
+    assert tuple(rows.loc[("a", "gp"), ["n", "mean", "sd", "standard_error"]]) == pytest.approx(
+        (3, 3, np.sqrt(7), np.sqrt(7 / 3))
+    )
+    assert tuple(rows.loc[("a", "linear"), ["n", "mean"]]) == (1, 5)
+    assert np.isnan(rows.loc[("a", "linear"), "standard_error"])
+    assert rows.loc[("b", "gp"), "mean"] == 7
+
+
+def test_seeds_are_averaged_within_splits(tmp_path):
+    trials = trials_of(
+        tmp_path,
+        *table({"gp": [1.0, 2.0]}, seed=0),
+        *table({"gp": [3.0, None]}, seed=1),
+    )
+    row = summary(trials).query("metric == 'log_density'").iloc[0]
+    # Splits come to 2 and 2, not three numbers 1, 3, 2.
+    assert (row["n"], row["mean"], row["sd"]) == (2, 2, 0)
+
+
+def test_failed_trials_and_missing_metrics_have_no_part(tmp_path):
+    trials = trials_of(
+        tmp_path,
+        record("a", 0, "gp", -1.0, elbo=-2.0),
+        record("a", 1, "gp", error=("TimeLimit", "too slow"), seconds=1000.0),
+        record("a", 0, "linear", -3.0),
+    )
+    rows = summary(trials).set_index(["metric", "method"])
+    assert rows.loc[("log_density", "gp"), "n"] == 1
+    assert rows.loc[("seconds", "gp"), "mean"] == 10
+    assert ("elbo", "linear") not in rows.index
+    assert list(by_split(trials, "elbo").columns) == ["gp"]
+
+
+def test_differences_are_paired_over_common_splits():
+    found = differences(values(a=[1.0, 2.0, 4.0, 100.0], b=[0.0, 3.0, 1.0, NAN])).set_index(
+        ["method", "other"]
+    )
+    # 1, -1 and 3: mean 1, deviations 0, -2, 2, so that the variance is 4.
+    assert tuple(found.loc[("a", "b")]) == pytest.approx((3, 1, 2 / np.sqrt(3), 2))
+    assert tuple(found.loc[("b", "a")]) == pytest.approx((3, -1, 2 / np.sqrt(3), 2))
+    assert len(found) == 2
+
+
+def test_methods_without_a_common_split_have_no_difference():
+    assert differences(values(a=[1.0, NAN], b=[NAN, 2.0])).empty
+    one = differences(values(a=[1.0, NAN], b=[4.0, 2.0])).iloc[0]
+    assert (one["n"], one["difference"]) == (1, -3) and np.isnan(one["standard_error"])
+
+
+def test_all_differences_have_every_pair_once(tmp_path):
+    trials = trials_of(
+        tmp_path, *table({"c": [1.0], "a": [2.0], "b": [4.0]}), *table({"a": [1.0]}, "z")
+    )
+    found = all_differences(trials).query("metric == 'log_density'")
+    assert list(zip(found["method"], found["other"], found["difference"], strict=True)) == [
+        ("a", "b", -2),
+        ("a", "c", 1),
+        ("b", "c", 3),
+    ]
+
+
+# The best, and what cannot be told from it
+
+
+def test_a_tie_is_judged_by_the_paired_difference():
+    """The splits differ by hundreds, and yet the one method is always better than the other."""
+    base = np.array([0.0, 300.0, -200.0, 100.0])
+    found = marks(values(best=base + 1, worse=base + np.array([0.0, 0.1, -0.1, 0.0])), LOG_DENSITY)
+    assert found == {"best": "best"}
+
+
+def test_two_standard_errors_are_the_limit():
+    # Differences 0, 2 and d: for d = 1, mean 1 and standard error 1 / sqrt(3), or 1.73 of them.
+    near = values(best=[0.0, 2.0, 1.0], other=[0.0, 0.0, 0.0])
+    assert marks(near, LOG_DENSITY) == {"best": "best", "other": "tied"}
+    # 0.5, 1.5 and 1: mean 1 and standard error 0.29.
+    far = values(best=[0.5, 1.5, 1.0], other=[0.0, 0.0, 0.0])
+    assert marks(far, LOG_DENSITY) == {"best": "best"}
+
+
+def test_lower_is_better_for_errors():
+    assert marks(values(a=[1.0, 1.1], b=[2.0, 2.1]), RMSE) == {"a": "best"}
+
+
+def test_coverage_is_best_near_its_nominal_value():
+    # Means 0.91, 0.88 and 1.00; the errors of single splits would rank "even" first.
+    found = marks(
+        values(mean=[0.82, 1.00], even=[0.88, 0.88], all=[1.0, 1.0]),
+        COVERAGE,
+    )
+    assert found["mean"] == "best"
+    # Off by 0.05 and 0.04 to either side, without noise: the difference is that of distances.
+    found = marks(values(low=[0.85, 0.85], high=[0.94, 0.94]), COVERAGE)
+    assert found == {"high": "best"}
+
+
+def test_equal_methods_are_tied():
+    assert sorted(marks(values(a=[1.0, 2.0], b=[1.0, 2.0]), LOG_DENSITY).values()) == [
+        "best",
+        "tied",
+    ]
+
+
+def test_few_splits_are_not_the_best():
+    """One lucky split of four is not the best; on it, it is not better than the best either."""
+    found = marks(values(a=[1.0, 2.0, 3.0, 9.0], b=[NAN, NAN, NAN, 8.0]), LOG_DENSITY)
+    assert found == {"a": "best"}
+    found = marks(values(a=[1.0, 2.0, 3.0, 4.0], b=[2.0, 3.0, 4.5, NAN]), LOG_DENSITY)
+    assert found["b"] == "best"
+
+
+def test_one_method_is_not_the_best():
+    assert marks(values(a=[1.0, 2.0], b=[NAN, NAN]), LOG_DENSITY) == {}
+
+
+# Ranks
+
+
+def test_mean_ranks():
+    found = ranks(
+        several(
+            x={"a": [3.0, 3.2], "b": [2.0, 2.0], "c": [1.0, 1.0]},
+            y={"a": [3.0, 3.0], "b": [1.0, 1.0], "c": [2.0, 2.0]},
+            z={"a": [1.0, 1.0], "b": [1.0, 1.0], "c": [0.0, 0.5]},
+        ),
+        LOG_DENSITY,
+    )
+    assert isinstance(found, Ranks)
+    assert found.mean.to_dict() == pytest.approx({"a": 3.5 / 3, "b": 6.5 / 3, "c": 8 / 3})
+    assert list(found.mean.index) == ["a", "b", "c"]
+    assert found.num_splits == {"x": 2, "y": 2, "z": 2} and found.left_out == []
+    # Demšar 2006, table 5: q = 2.343 for three methods at 5%.
+    assert found.critical_difference == pytest.approx(2.343 * np.sqrt(3 * 4 / (6 * 3)), abs=1e-3)
+
+
+def test_ranks_follow_the_metric():
+    data = several(**{name: {"a": [1.0], "b": [2.0], "c": [3.0]} for name in "xyz"})
+    for metric, expected in [(LOG_DENSITY, ["c", "b", "a"]), (RMSE, ["a", "b", "c"])]:
+        found = ranks(data, metric)
+        assert isinstance(found, Ranks)
+        assert list(found.mean.index) == expected
+        # All blocks alike: Friedman's statistic is n (k - 1) = 6, and its tail exp(-6 / 2).
+        assert found.p_value == pytest.approx(np.exp(-3))
+
+
+def test_ranks_are_of_the_splits_that_all_have():
+    """The method "a" failed on the split on which all others do badly."""
+    data = {"a": [1.0, 1.0, NAN], "b": [2.0, 2.0, -9.0], "c": [3.0, 3.0, -9.0]}
+    found = ranks(several(x=data, y=data, z=data), LOG_DENSITY)
+    assert isinstance(found, Ranks)
+    assert list(found.mean.index) == ["c", "b", "a"]
+    assert found.num_splits == {"x": 2, "y": 2, "z": 2}
+
+
+def test_incomplete_methods_are_left_out_of_ranks():
+    data = {"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 4.0], "c": [0.0, 0.0, 0.0]}
+    few = {**data, "d": [9.0, NAN, NAN]}
+    found = ranks(several(x={**data, "d": [9.0, 9.0, 9.0]}, y=few, z=data), LOG_DENSITY)
+    assert isinstance(found, Ranks)
+    assert found.left_out == ["d"] and sorted(found.mean.index) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "data, why",
+    [
+        ({name: {"a": [1.0], "b": [2.0], "c": [3.0]} for name in "xy"}, "3 data sets or more"),
+        ({name: {"a": [1.0], "b": [2.0]} for name in "xyz"}, "there are 2"),
+        (
+            {name: {"a": [1.0, NAN], "b": [NAN, 2.0], "c": [3.0, 3.0]} for name in "xyz"},
+            "no split in common on x, y, z",
+        ),
+    ],
+)
+def test_why_there_are_no_ranks(data, why):
+    found = ranks(several(**data), LOG_DENSITY)
+    assert isinstance(found, str) and why in found

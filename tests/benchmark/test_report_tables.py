@@ -1,0 +1,164 @@
+import numpy as np
+import pytest
+
+from gpflow_gi.benchmark.report.published import published
+from gpflow_gi.benchmark.report.published import read as read_published
+from gpflow_gi.benchmark.report.reading import read
+from gpflow_gi.benchmark.report.statistics import METRICS, by_split
+from gpflow_gi.benchmark.report.tables import (
+    Cell,
+    decimals_for,
+    difference_table,
+    markdown,
+    metric_table,
+    number,
+    terminal,
+)
+
+from .record_files import record, table, write
+
+LOG_DENSITY = METRICS["log_density"]
+
+
+@pytest.fixture
+def trials(tmp_path):
+    return read(
+        write(
+            tmp_path,
+            # Standard errors: 0.1 / sqrt(3), 0.1 / sqrt(3) and 0.05.
+            *table({"good": [-1.0, -1.1, -0.9], "bad": [-3.0, -3.1, -2.9], "few": [-2.0, -2.1]}),
+            record("a", 0, "broken", error=("TimeLimit", "too slow")),
+            record("b", 0, "good", -5.0),
+        )
+    ).trials
+
+
+def test_cells(trials):
+    found = metric_table(trials, LOG_DENSITY)
+    assert found.methods == ["bad", "broken", "few", "good"]
+    (a, n, cells), (b, one, others) = found.rows
+    assert (a, n, b, one) == ("a", 3, "b", 1)
+    assert cells == [
+        Cell("−3.000", "0.058"),
+        Cell("failed"),
+        Cell("−2.050", "0.050", n=2),
+        Cell("−1.000", "0.058", mark="best"),
+    ]
+    # Nobody to be better than, and no error of one split.
+    assert others == [Cell("–"), Cell("–"), Cell("–"), Cell("−5.000")]
+
+
+def test_a_metric_that_nobody_has(trials):
+    assert metric_table(trials, METRICS["crps"]) is None
+
+
+def test_trials_that_are_done_but_lack_a_metric_have_not_failed(tmp_path):
+    trials = read(
+        write(
+            tmp_path,
+            record("a", 0, "gp", -1.0, elbo=-1.0),
+            record("a", 0, "linear", -1.0),
+            record("a", 1, "linear", error=("TimeLimit", "too slow")),
+        )
+    ).trials
+    (_, _, cells) = metric_table(trials, METRICS["elbo"]).rows[0]
+    assert [cell.mean for cell in cells] == ["−1.000", "–"]
+
+
+def test_markdown(trials):
+    lines = markdown(metric_table(trials, LOG_DENSITY)).splitlines()
+    assert [cell.strip() for cell in lines[2].strip("|").split("|")] == [
+        "a", "3", "−3.000 ± 0.058", "failed", "−2.050 ± 0.050 (n=2)", "**−1.000 ± 0.058**",
+    ]  # fmt: skip
+
+
+def test_terminal_tables_fit_and_say_all(tmp_path):
+    data = {f"method-number-{i}": [-1.0 - i, -1.5 - i] for i in range(3)}
+    records = [one for name in "abcdefgh" for one in table(data, f"data-{name}")]
+    text = terminal(metric_table(read(write(tmp_path, *records)).trials, LOG_DENSITY))
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(f"data-{name}" in text for name in "abcdefgh")
+    assert text.count(" *-1.25 ± 0.25") == 8 and text.count(" -2.25 ± 0.25") == 8
+    text.encode("latin-1")
+
+
+def test_differences_say_which_way_is_better(tmp_path):
+    trials = read(
+        write(
+            tmp_path,
+            *(record("a", i, "x", -1.0 + 0.1 * i, rmse=1.0 + 0.1 * i) for i in range(3)),
+            *(record("a", i, "y", -2.0 + 0.2 * i, rmse=2.0 + 0.2 * i) for i in range(3)),
+        )
+    ).trials
+    for metric, mark, sign in [("log_density", "better", "+"), ("rmse", "better", "−")]:
+        found = difference_table(by_split(trials, metric), METRICS[metric], "a")
+        assert found.methods == ["x", "y"] and found.cells[0][0] is None
+        x_minus_y, y_minus_x = found.cells[0][1], found.cells[1][0]
+        assert x_minus_y.mark == mark and y_minus_x.mark == "worse"
+        assert x_minus_y.mean[0] == sign
+    # 1, 0.9 and 0.8 nats.
+    found = difference_table(by_split(trials, "log_density"), LOG_DENSITY, "a")
+    assert (found.cells[0][1].mean, found.cells[0][1].error) == ("+0.900", "0.058")
+
+
+def test_a_difference_within_two_errors_is_not_marked(tmp_path):
+    trials = read(write(tmp_path, *table({"x": [0.0, 2.0, 1.0], "y": [0.0, 0.0, 0.0]}))).trials
+    found = difference_table(by_split(trials, "log_density"), LOG_DENSITY, "a")
+    assert found.cells[0][1] == Cell("+1.00", "0.58")
+
+
+@pytest.mark.parametrize(
+    "means, errors, decimals",
+    [
+        ([1.0], [0.012], 3),
+        ([1.0], [12.0], 0),
+        ([1.0], [1234.0], 0),
+        ([1.0], [1e-12], 6),
+        ([123.0], [np.nan], 1),
+        ([0.0], [0.0], 3),
+    ],
+)
+def test_decimals(means, errors, decimals):
+    assert decimals_for(np.array(means), np.array(errors)) == decimals
+
+
+def test_numbers():
+    assert number(-1.25, 1) == "−1.2"
+    assert number(0.5, 2, sign=True) == "+0.50"
+    assert number(-1.5e12, 3) == "−1.5e+12"
+
+
+# Published
+
+
+def test_published_numbers_are_complete():
+    found = read_published()
+    assert len(found) == 172
+    assert set(found["metric"]) == {"log_density", "rmse", "crps"} <= set(METRICS)
+    for column in ("dataset", "method", "mean", "spread", "spread_is", "split", "source"):
+        assert (found[column] != "").all()
+    assert np.isfinite(found["mean"].astype(float)).all()
+
+
+def test_published_numbers_stand_with_their_protocol():
+    found = published(read_published(), "log_density", {"yacht", "mine"})
+    assert [dataset for dataset, _ in found.rows] == ["yacht"]
+    cells = dict(zip(found.columns, found.rows[0][1], strict=True))
+    assert cells["MC_dropout", "a"] == "−1.25 ± 0.01"
+    assert cells["VI", "b"] == "−2.588 ± 0.0968"
+    assert "standard error over splits" in found.sources["a"]
+    assert "20 standard 90/10 splits" in found.sources["a"]
+    assert "sd over 20 splits" in found.sources["b"] and "80/20" in found.sources["b"]
+    assert found.notes == []
+
+
+def test_notes_on_published_numbers():
+    found = published(read_published(), "log_density", {"boston"})
+    cells = dict(zip(found.columns, found.rows[0][1], strict=True))
+    assert cells["fBNN", "b"] == "−3.193 ± 0.687*"
+    assert found.notes == ["* a failed run recorded as a result."]
+
+
+def test_nothing_published():
+    assert published(read_published(), "elbo", {"yacht"}) is None
+    assert published(read_published(), "rmse", {"mine"}) is None
