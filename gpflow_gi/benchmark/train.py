@@ -61,9 +61,7 @@ def train_method(method: Method, budget: Budget, X: Array, Y: Array, seed: int) 
     return _TRAIN[method.model](method.settings, budget, X, Y, seed)
 
 
-def _linear(
-    settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: int
-) -> Trained:
+def _linear(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: int) -> Trained:
     from sklearn.linear_model import BayesianRidge
 
     model = BayesianRidge(**settings).fit(X, Y[:, 0])

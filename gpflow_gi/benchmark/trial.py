@@ -49,8 +49,8 @@ def run_trial(
     :raises gpflow_gi.datasets.DataError: if the data cannot be had, or there is no such split.
     :raises gpflow_gi.training.NonFiniteError: if training meets a bound that is not finite.
     """
-    method = _named("method", method, METHODS, Method)
-    budget = _named("budget", budget, BUDGETS, Budget)
+    chosen: Method = _named("method", method, METHODS, Method)
+    numbers: Budget = _named("budget", budget, BUDGETS, Budget)
     if isinstance(dataset, Table):
         name, (train, test) = dataset.name, standard_split(dataset, split)
     else:
@@ -67,7 +67,7 @@ def run_trial(
         gpflow.config.set_default_float(np.float64)
         started = time.perf_counter()
         trained = train_method(
-            method, budget, inputs.transform(train.X), targets.transform(train.Y), seed
+            chosen, numbers, inputs.transform(train.X), targets.transform(train.Y), seed
         )
         held_out = HeldOut(test.Y, *trained.predict(inputs.transform(test.X)), targets)
         measures, errors = _measures(held_out)
@@ -76,10 +76,10 @@ def run_trial(
         "trial": {
             "dataset": name,
             "split": split,
-            "method": method.name,
-            "budget": asdict(budget),
+            "method": chosen.name,
+            "budget": asdict(numbers),
             "seed": seed,
-            "settings": settings_of(method),
+            "settings": settings_of(chosen),
         },
         "data": {
             "name": name,

@@ -78,7 +78,9 @@ def test_an_exact_gp_is_gpflows():
     inputs, targets = Standardiser.fit(train.X), Standardiser.fit(train.Y)
     X, Y = inputs.transform(train.X), targets.transform(train.Y)
     found = record["hyperparameters"]
-    kernel = gpflow.kernels.SquaredExponential(found["kernel.variance"], found["kernel.lengthscales"])
+    kernel = gpflow.kernels.SquaredExponential(
+        found["kernel.variance"], found["kernel.lengthscales"]
+    )
     model = gpflow.models.GPR((X, Y), kernel, noise_variance=found["likelihood.variance"])
     assert record["metrics"]["elbo"] == pytest.approx(
         model.log_marginal_likelihood().numpy() / len(X)
