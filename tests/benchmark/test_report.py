@@ -289,6 +289,14 @@ def test_what_lies_far_off_does_not_flatten_the_rest(metric, far):
     assert [text.get_text() for text in ax.texts] == [f"◂ {far:g}".replace("-", "−")]
 
 
+def test_numbers_along_the_axis_are_short():
+    for scale, unit in [(1.0, ""), (1e-4, " in 1e-04"), (1e6, " in 1e+06")]:
+        values = scale * pd.DataFrame({"a": [2.0, 3.0], "b": [4.0, 4.5]})
+        figure = dot_panel(values, METRICS["rmse"])
+        assert figure.axes[0].get_xlabel() == f"Test RMSE{unit} (axis reversed)"
+        assert ">4<" in svg(figure, "label", {}) or ">4.0<" in svg(figure, "label", {})
+
+
 def test_names_in_figures_are_names_and_no_formulas():
     values = pd.DataFrame({"a$_1$": [1.0, 3.0], "<b> & c": [4.0, 4.5]})
     figure = dot_panel(values, METRICS["log_density"])

@@ -200,10 +200,12 @@ def test_ranks_are_of_the_splits_that_all_have():
 
 def test_incomplete_methods_are_left_out_of_ranks():
     data = {"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 4.0], "c": [0.0, 0.0, 0.0]}
-    few = {**data, "d": [9.0, NAN, NAN]}
-    found = ranks(several(x={**data, "d": [9.0, 9.0, 9.0]}, y=few, z=data), LOG_DENSITY)
-    assert isinstance(found, Ranks)
-    assert found.left_out == ["d"] and sorted(found.mean.index) == ["a", "b", "c"]
+    most, few = {**data, "d": [9.0, 9.0, NAN]}, {**data, "d": [9.0, NAN, NAN]}
+    for third, left_out in [(most, []), (few, ["d"]), (data, ["d"])]:
+        found = ranks(several(x=most, y=most, z=third), LOG_DENSITY)
+        assert isinstance(found, Ranks)
+        assert found.left_out == left_out
+        assert sorted(found.mean.index) == ["a", "b", "c", "d"][: 4 - len(left_out)]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ _STYLE: Any = {
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
     "axes.titlecolor": INK,
-    "axes.formatter.use_mathtext": False,
     "text.color": INK,
     "xtick.color": INK,
     "ytick.color": INK,
@@ -117,9 +116,11 @@ def draw_dots(values: pd.DataFrame, metric: Metric, ax: Axes) -> Axes:
             va="center",
             fontsize="small",
         )
-    ax.locator_params(axis="x", nbins=4)
-    ax.ticklabel_format(axis="x", scilimits=(-2, 4), useOffset=False)
-    ax.set_xlabel(metric.title + (" (axis reversed)" if to_right < 0 else ""))
+    ax.locator_params(axis="x", nbins=4, min_n_ticks=3)
+    unit = _unit(mean[shown])
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x / unit:.5g}".replace("-", "−"))
+    in_units = f" in {unit:.0e}" if unit != 1 else ""
+    ax.set_xlabel(metric.title + in_units + (" (axis reversed)" if to_right < 0 else ""))
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(length=0)
     ax.grid(color=GRID, linewidth=0.6)
@@ -131,6 +132,13 @@ def _edge(mean: np.ndarray) -> float:
     """What lies left of it is far from all others: by more than 3 times the middle half's range."""
     low, high = np.nanquantile(mean, [0.25, 0.75])
     return float(low - 3 * (high - low))
+
+
+def _unit(mean: np.ndarray) -> float:
+    """A power of ten in which numbers along an axis are short."""
+    largest = np.max(np.abs(mean), initial=0.0)
+    exponent = np.floor(np.log10(largest)) if largest > 0 else 0.0
+    return float(10**exponent) if not -2 <= exponent <= 3 else 1.0
 
 
 def rank_diagram(ranks: Ranks) -> Figure:
