@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from gpflow_gi._version import __version__
 
-from . import compare, experiment, report
+from . import benchmark, compare, experiment, report
 from .arguments import Parser
 from .console import INTERRUPTED, MISUSED, say_error
 
@@ -43,5 +43,6 @@ def _parser() -> Parser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     compare.add_to(commands)
     experiment.add_to(commands)
+    benchmark.add_to(commands)
     report.add_to(commands)
     return parser

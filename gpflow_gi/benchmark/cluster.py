@@ -1,0 +1,80 @@
+"""The workers of a cluster, by way of dask.distributed.
+
+Each trial is run by a process of its own, which a task of the cluster supervises as it is done on
+one machine. The driver and the workers share nothing but the folder. A worker of the cluster that
+is lost takes its trial with it, and the cluster has another one run it.
+"""
+
+import logging
+from concurrent.futures import CancelledError, Future
+from typing import Any
+
+from dask.distributed import Client, KilledWorker
+
+from . import records
+from .worker import StopSweepError, Task
+from .workers import Worker, write_failure
+
+CONNECT_SECONDS = 10
+
+
+class ClusterError(ValueError):
+    """There is no cluster. The message is one line."""
+
+
+def run_alone(task: Task) -> dict[str, Any]:
+    """Have a new process run a trial, and wait for it.
+
+    :return: the record.
+    :raises StopSweepError: as :meth:`gpflow_gi.benchmark.workers.Worker.run`.
+    """
+    worker = Worker()
+    try:
+        return worker.run(task)
+    finally:
+        worker.end()
+
+
+class ClusterWorkers:
+    """The workers of a cluster, used as :class:`gpflow_gi.benchmark.workers.LocalWorkers` are.
+
+    :param address: of the scheduler: "tcp://host:8786".
+    :raises ClusterError: if no scheduler answers there.
+    """
+
+    def __init__(self, address: str) -> None:
+        # What becomes of lost connections is said by the sweep, in one line.
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        self._address = address
+        try:
+            self._client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ClusterError(f"no scheduler answers at {address} ({error}).") from None
+        self._executor = self._client.get_executor(pure=False)
+
+    def num_jobs(self) -> int:
+        """How many trials can be run at a time, or 1, so that one waits for the first worker."""
+        return max(1, sum(self._client.nthreads().values()))
+
+    def submit(self, task: Task) -> "Future[dict[str, Any]]":
+        """Have a trial run."""
+        future: Future[dict[str, Any]] = self._executor.submit(run_alone, task)
+        return future
+
+    def outcome(self, future: "Future[dict[str, Any]]", task: Task) -> dict[str, Any]:
+        """The record of a trial that has ended; also if it took one worker after the other along.
+
+        :raises StopSweepError: if the sweep was ended, or if it cannot go on.
+        """
+        try:
+            return future.result()
+        except KilledWorker:
+            return write_failure(
+                task, records.now(), 0.0, "WorkerDied", "the cluster lost all workers that ran it."
+            )
+        except CancelledError:
+            raise StopSweepError(f"the cluster at {self._address} was lost.") from None
+
+    def close(self) -> None:
+        """Leave the cluster. Trials that are running see that the sweep was ended."""
+        self._client.close()

@@ -1,0 +1,121 @@
+"""What a sweep shows while it runs."""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tqdm import tqdm
+
+from .records import FAILED, Trial
+
+_MOST_SHOWN = 2
+"""Trials that are named as running; there may be hundreds."""
+
+
+class Progress:
+    """Shows what is done, what failed, what runs and the time left, on standard error.
+
+    A terminal gets a bar, and a line for each trial that failed. Anything else, such as a log file,
+    gets a line for each trial.
+
+    :param trials: of the sweep.
+    :param found: by their keys, the records that were there before.
+    """
+
+    def __init__(self, trials: Sequence[Trial], found: Mapping[str, Mapping[str, Any]]) -> None:
+        self._trials = trials
+        self._records = dict(found)
+        self._bar = tqdm(
+            total=len(trials),
+            initial=len(found),
+            bar_format="{n_fmt}/{total_fmt} |{bar:20}| {desc}",
+            dynamic_ncols=True,
+            disable=not sys.stderr.isatty(),
+        )
+
+    def show(self, running: Sequence[Trial], num_jobs: int) -> None:
+        """Show where the sweep is.
+
+        :param running: the trials that have begun.
+        :param num_jobs: how many can run at a time.
+        """
+        names = [trial.title for trial in running[:_MOST_SHOWN]]
+        if len(running) > len(names):
+            names.append(f"{len(running) - len(names)} more")
+        doing = f"running {', '.join(names)}" if names else "starting"
+        self._bar.set_description_str("; ".join([*self._standing(num_jobs), doing]))
+
+    def finished(self, trial: Trial, record: Mapping[str, Any], num_jobs: int) -> None:
+        """Count a trial."""
+        self._records[trial.key] = record
+        self._bar.update()
+        if self._bar.disable:
+            count = f"{len(self._records)}/{len(self._trials)}"
+            line = f"{count} {trial.title}: {outcome(record)}"
+            announce("; ".join([line, *self._standing(num_jobs)]))
+        elif record["status"] == FAILED:
+            announce(f"{trial.title}: {outcome(record)}")
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        self._bar.close()
+
+    def _standing(self, num_jobs: int) -> list[str]:
+        """How many have failed, and the time left, as far as there is something to say."""
+        failures = sum(record["status"] == FAILED for record in self._records.values())
+        standing = [f"{failures} failed"] if failures else []
+        left = [trial for trial in self._trials if trial.key not in self._records]
+        seconds = seconds_left(left, self._records.values(), num_jobs)
+        return [*standing, f"about {duration(seconds)} left"] if seconds else standing
+
+
+def announce(line: str) -> None:
+    """Say something on standard error that stays, above a bar if there is one."""
+    tqdm.write(line, file=sys.stderr)
+
+
+def outcome(record: Mapping[str, Any]) -> str:
+    """What came of a trial, and how long it took."""
+    took = duration(record["seconds"])
+    if record["status"] == FAILED:
+        return f"failed after {took} ({record['error']['type']}: {record['error']['message']})"
+    log_density = record["metrics"].get("log_density")
+    return took if log_density is None else f"log density {log_density:.2f}, {took}"
+
+
+def seconds_left(
+    left: Sequence[Trial], records: Iterable[Mapping[str, Any]], num_jobs: int
+) -> float | None:
+    """How long the rest of a sweep may take.
+
+    A trial is taken to last as long as those of the same method on the same data did on average;
+    where there were none, as long as those of the method, or as all.
+
+    :param left: trials without a record.
+    :param records: those that there are.
+    :param num_jobs: how many trials run at a time.
+    :return: seconds; None if there is nothing to go by.
+    """
+    times: dict[tuple[str, ...], list[float]] = {}
+    for record in records:
+        dataset, method = (record["trial"][name] for name in ("dataset", "method"))
+        for group in ((dataset, method), (method,), ()):
+            times.setdefault(group, []).append(record["seconds"])
+    if not times:
+        return None
+    means = {group: sum(seconds) / len(seconds) for group, seconds in times.items()}
+    total = sum(
+        means.get((trial.data["name"], trial.method)) or means.get((trial.method,)) or means[()]
+        for trial in left
+    )
+    return total / num_jobs
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, to two digits or so."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

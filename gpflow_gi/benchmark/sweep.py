@@ -1,0 +1,191 @@
+"""Many trials: which they are, which are done, and running the rest.
+
+Nothing here imports TensorFlow: that is for the workers.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any, Protocol
+
+from .claims import part_of, remove_unclaimed
+from .lock import only_sweep
+from .progress import Progress, announce
+from .records import FAILED, FOLDER, DamagedRecordError, Trial, read
+from .worker import StopSweepError, Task
+
+TRIAL_FUNCTION = "gpflow_gi.benchmark.trial:run_trial"
+"""What a trial is, by name, because it imports TensorFlow."""
+
+REFRESH_SECONDS = 1.0
+"""How often the progress is shown."""
+
+
+class Workers(Protocol):
+    """Whoever runs trials: :class:`gpflow_gi.benchmark.workers.LocalWorkers` says more."""
+
+    def num_jobs(self) -> int: ...
+
+    def submit(self, task: Task) -> "Future[dict[str, Any]]": ...
+
+    def outcome(self, future: "Future[dict[str, Any]]", task: Task) -> dict[str, Any]: ...
+
+    def close(self) -> None: ...
+
+
+class FolderError(Exception):
+    """A sweep cannot be put there. The message is one line and says why."""
+
+
+def plan(
+    data: Sequence[Mapping[str, Any]],
+    splits: Iterable[int],
+    methods: Mapping[str, Mapping[str, Any]],
+    budget: Mapping[str, Any],
+    seed: int,
+) -> list[Trial]:
+    """The trials of a sweep: all methods on all data, split by split.
+
+    Whatever is done of it at some time is then balanced.
+
+    :param data: descriptions, see :mod:`gpflow_gi.benchmark.data`. Splits that a set of data does
+        not have are left out.
+    :param splits: their numbers.
+    :param methods: settings, by the methods' names.
+    :param budget: its numbers, and its name.
+    :param seed: of every trial.
+    """
+    return [
+        Trial(one, split, method, budget, seed, settings)
+        for split in splits
+        for one in data
+        if one["num_splits"] is None or split < one["num_splits"]
+        for method, settings in methods.items()
+    ]
+
+
+def prepare(folder: Path) -> Path:
+    """Make the folder of a sweep, unless it is there.
+
+    :return: the folder of records in it.
+    :raises FolderError: if there is something else, or no leave to write.
+    """
+    kept = folder / FOLDER
+    try:
+        if folder.is_dir() and not kept.exists():
+            others = sorted(entry.name for entry in folder.iterdir())
+            if others:
+                raise FolderError(
+                    f"{folder} exists and is not the folder of a sweep (it holds {others[0]!r}): "
+                    "choose another with --out."
+                )
+        kept.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FolderError(
+            f"{folder} cannot be written ({error.strerror}): choose another with --out."
+        ) from None
+    return kept
+
+
+def run(
+    trials: Sequence[Trial],
+    folder: Path,
+    workers: Workers,
+    *,
+    function: str,
+    retry_failed: bool = False,
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+) -> list[dict[str, Any]]:
+    """Run the trials that have no record.
+
+    :param trials: see :func:`plan`.
+    :param folder: see :func:`prepare`.
+    :param workers: are closed in the end.
+    :param function: see :class:`gpflow_gi.benchmark.worker.Task`, like the limits.
+    :param retry_failed: whether to run those again whose record says that they failed.
+    :return: the records of all, in the trials' order.
+    :raises FolderError: as :func:`prepare`, or if what is there cannot be read.
+    :raises SweepRunningError: if there is another sweep in the folder.
+    :raises StopSweepError: if it cannot go on. Trials in flight have been waited for.
+    """
+    kept = prepare(folder).resolve()
+    # In this order: what is left is removed once the workers are gone, and they go once they can
+    # see that the sweep was ended.
+    with ExitStack() as stack:
+        stack.callback(remove_unclaimed, kept)
+        stack.callback(workers.close)
+        try:
+            token = stack.enter_context(only_sweep(kept))
+            remove_unclaimed(kept)
+            found = _found(trials, kept)
+        except OSError as error:
+            raise FolderError(f"{kept} cannot be used: {error.strerror}.") from None
+        replaced = {
+            key: record["started"]
+            for key, record in found.items()
+            if retry_failed and record["status"] == FAILED
+        }
+        before = {key: record for key, record in found.items() if key not in replaced}
+        tasks = [
+            Task(
+                trial,
+                function,
+                kept,
+                token,
+                replaces=replaced.get(trial.key),
+                time_limit=time_limit,
+                memory_limit=memory_limit,
+            )
+            for trial in trials
+            if trial.key not in before
+        ]
+        with closing(Progress(trials, before)) as progress:
+            records = {**before, **_run(tasks, workers, progress)}
+    return [records[trial.key] for trial in trials]
+
+
+def _found(trials: Sequence[Trial], kept: Path) -> dict[str, dict[str, Any]]:
+    """By their keys, the records that there are; what is none is put aside."""
+    found = {}
+    for trial in trials:
+        path = trial.path(kept)
+        try:
+            found[trial.key] = read(path)
+        except FileNotFoundError:
+            continue
+        except DamagedRecordError as error:
+            path.replace(path.with_name(f"{path.name}.damaged"))
+            announce(f"{error} It was renamed to end in .damaged, and the trial is run again.")
+    return found
+
+
+def _run(tasks: Sequence[Task], workers: Workers, progress: Progress) -> dict[str, dict[str, Any]]:
+    waiting = deque(tasks)
+    running: dict[Future[dict[str, Any]], Task] = {}
+    records: dict[str, dict[str, Any]] = {}
+    stopped: StopSweepError | None = None
+    while running or (waiting and not stopped):
+        num_jobs = workers.num_jobs()
+        # Not all at once: the order stays ours, and nothing is left behind on a cluster.
+        while waiting and not stopped and len(running) < num_jobs:
+            task = waiting.popleft()
+            running[workers.submit(task)] = task
+        for future in wait(running, REFRESH_SECONDS, FIRST_COMPLETED).done:
+            task = running.pop(future)
+            try:
+                record = workers.outcome(future, task)
+            except StopSweepError as error:
+                stopped = stopped or error
+                if running:
+                    announce(f"{error} No other trial is begun; {len(running)} in flight.")
+                continue
+            records[task.trial.key] = record
+            progress.finished(task.trial, record, num_jobs)
+        begun = [task.trial for task in running.values() if part_of(task.path).exists()]
+        progress.show(begun, num_jobs)
+    if stopped:
+        raise stopped
+    return records

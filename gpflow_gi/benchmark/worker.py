@@ -1,0 +1,139 @@
+"""What happens in a worker process: one trial after another, as they are sent.
+
+The process ends at once when the one that started it is gone: a trial that nobody waits for is a
+trial that the next sweep runs.
+"""
+
+import importlib
+import json
+import os
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from socket import gethostname
+from typing import Any
+
+from gpflow_gi._version import __version__
+from gpflow_gi.datasets import DataError
+
+from . import data, records
+from .claims import RecordNotWrittenError, claimed
+
+STARTED, FINISHED, STOP = "started", "finished", "stop"
+"""What a worker says: that the clock runs, that there is a record, that no trial can be run."""
+
+
+class StopSweepError(Exception):
+    """Something is wrong that other trials would meet too. The message is one line."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A trial, and how it is to be run.
+
+    :param trial: what is to be run.
+    :param function: "module:name" of the trial function. It is called with the trial's data, split,
+        method, budget and seed, and returns the rest of the record: at least "metrics".
+    :param records: the folder for the record.
+    :param token: of the sweep; see :func:`gpflow_gi.benchmark.lock.only_sweep`.
+    :param replaces: "started" of a failed record to replace.
+    :param time_limit: in seconds from the trial's start, which is after all imports.
+    :param memory_limit: in MB (10^6 bytes) that are resident in the worker, all told.
+    :param version: of this package.
+    """
+
+    trial: records.Trial
+    function: str
+    records: Path
+    token: str
+    replaces: str | None = None
+    time_limit: float | None = None
+    memory_limit: float | None = None
+    version: str = __version__
+
+    @property
+    def path(self) -> Path:
+        """The record's file."""
+        return self.trial.path(self.records)
+
+
+def serve(descriptor: int) -> None:
+    """Run what is sent, for as long as there is somebody to send it.
+
+    :param descriptor: of one end of a pipe that goes both ways. Tasks come in; what goes out are
+        pairs of a word, such as :data:`STARTED`, and a record, a message or None.
+    """
+    connection = Connection(descriptor)
+    tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
+
+    def receive() -> None:
+        while True:
+            try:
+                tasks.put(connection.recv())
+            except (EOFError, OSError):
+                os._exit(0)
+
+    threading.Thread(target=receive, daemon=True).start()
+    while True:
+        task = tasks.get()
+        try:
+            record = run(task, lambda: connection.send((STARTED, None)))
+        except StopSweepError as error:
+            connection.send((STOP, str(error)))
+        else:
+            connection.send((FINISHED, record))
+
+
+def run(task: Task, started: Callable[[], None]) -> dict[str, Any]:
+    """Run a trial and write its record, unless there is one.
+
+    :param started: called when the trial function is.
+    :return: the record.
+    :raises StopSweepError: if the trial cannot be run, or its record not be written, for a reason
+        that other trials have too.
+    """
+    function = _prepared(task)
+    try:
+        with claimed(task.path, task.replaces) as write:
+            if write is None:
+                return records.read(task.path)
+            started()
+            content = _outcome(task.trial, function)
+            write(content)
+            return dict(json.loads(content))
+    except RecordNotWrittenError as error:
+        raise StopSweepError(str(error)) from None
+
+
+def _prepared(task: Task) -> Callable[..., Any]:
+    """The trial function, once all is as it was where the sweep was started."""
+    here = gethostname()
+    if task.version != __version__:
+        raise StopSweepError(
+            f"{here} has version {__version__} of gpflow_gi; the sweep is one of {task.version}."
+        )
+    module, _, name = task.function.partition(":")
+    try:
+        data.check(task.trial.data)
+        return getattr(importlib.import_module(module), name)
+    except DataError as error:
+        raise StopSweepError(f"{here}: {error}") from None
+    except Exception as error:
+        raise StopSweepError(f"{here} cannot import {task.function}: {error}") from None
+
+
+def _outcome(trial: records.Trial, function: Callable[..., Any]) -> bytes:
+    """The content of the record."""
+    began, clock = records.now(), time.perf_counter()
+    try:
+        result = function(trial.data, trial.split, trial.method, trial.budget, trial.seed)
+        return records.encode(records.done(trial, began, time.perf_counter() - clock, result))
+    except (Exception, SystemExit) as error:
+        seconds, kind = time.perf_counter() - clock, type(error).__name__
+        where = traceback.format_exc()
+        return records.encode(records.failed(trial, began, seconds, kind, str(error), where))

@@ -1,0 +1,244 @@
+"""Worker processes, and the supervision of them.
+
+A worker is started as a program of its own and not by a pool of processes of a library: the clock
+of a trial is to start when the trial does and not when it is sent (importing TensorFlow takes
+long), memory is to be watched from outside, what a process that crashed has said last is to be
+kept, and the workers of a cluster, which supervise in the same way, may not start children with
+:mod:`multiprocessing`.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from multiprocessing import Pipe
+from socket import gethostname
+from typing import Any
+
+import psutil
+
+from . import records
+from .claims import RecordNotWrittenError, claimed
+from .lock import is_running
+from .worker import FINISHED, STARTED, STOP, StopSweepError, Task
+
+POLL_SECONDS = 0.1
+"""How often a trial's time and memory are looked at."""
+
+TRIALS_EACH = 10
+"""After how many trials a worker is replaced, because TensorFlow does not give back all memory."""
+
+_ENVIRONMENT = {
+    # One core for each trial: many small matrices gain nothing from more, and the numbers then do
+    # not depend on how many there are.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "TF_NUM_INTRAOP_THREADS": "1",
+    "TF_NUM_INTEROP_THREADS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+}
+
+
+class Worker:
+    """One worker process.
+
+    :raises StopSweepError: if there is no room for another process.
+    """
+
+    def __init__(self) -> None:
+        self.trials = 0
+        try:
+            self._start()
+        except OSError as error:
+            raise StopSweepError(f"a worker cannot be started: {error.strerror}.") from None
+
+    def _start(self) -> None:
+        self._connection, theirs = Pipe()
+        self._output = tempfile.TemporaryFile()
+        descriptor = theirs.fileno()
+        program = f"from gpflow_gi.benchmark.worker import serve; serve({descriptor})"
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-X", "faulthandler", "-c", program],
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=subprocess.STDOUT,
+                pass_fds=[descriptor],
+                env={
+                    **os.environ,
+                    **_ENVIRONMENT,
+                    "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
+                },
+                # Ctrl-C in a terminal goes to all processes of a session: this one is to be told
+                # by its supervisor alone.
+                start_new_session=True,
+            )
+
+    def is_alive(self) -> bool:
+        """Whether the process is there."""
+        return self._process.poll() is None
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self._process.kill()
+        self._process.wait()
+        self._connection.close()
+        self._output.close()
+
+    def run(self, task: Task) -> dict[str, Any]:
+        """Have a trial run, and see that there is a record of it, whatever comes.
+
+        :return: the record. If it failed, the worker may be unfit for another trial.
+        :raises StopSweepError: if the sweep was ended, or if it cannot go on.
+        """
+        self.trials += 1
+        self._output.seek(0)
+        self._output.truncate()
+        began, sent, started = records.now(), time.monotonic(), None
+        _check_running(task)
+        try:
+            self._connection.send(task)
+            while True:
+                if self._connection.poll(POLL_SECONDS):
+                    word, what = self._connection.recv()
+                    if word == FINISHED:
+                        return dict(what)
+                    if word == STOP:
+                        raise StopSweepError(what)
+                    if word == STARTED:
+                        began, started = records.now(), time.monotonic()
+                _check_running(task)
+                excess = self._excess(task, started)
+                if excess is not None:
+                    break
+        except (EOFError, OSError):
+            excess = None
+        self._process.kill()
+        code = self._process.wait()
+        kind, message = excess or ("WorkerDied", f"the worker {_described(code)}.")
+        return write_failure(
+            task, began, time.monotonic() - (started or sent), kind, message, self._last_output()
+        )
+
+    def _excess(self, task: Task, started: float | None) -> tuple[str, str] | None:
+        """What a trial has exceeded: the type and the message of its error."""
+        limit = task.time_limit
+        if limit is not None and started is not None and time.monotonic() - started > limit:
+            return "TimeLimit", f"it took longer than {limit:g} s."
+        try:
+            memory = psutil.Process(self._process.pid).memory_info().rss / 1e6
+        except psutil.NoSuchProcess:
+            return None
+        if task.memory_limit is not None and memory > task.memory_limit:
+            return "MemoryLimit", f"it took {memory:.0f} MB; {task.memory_limit:g} MB are allowed."
+        return None
+
+    def _last_output(self, most: int = 4000) -> str | None:
+        size = self._output.seek(0, os.SEEK_END)
+        self._output.seek(max(0, size - most))
+        return self._output.read().decode(errors="replace") or None
+
+
+def _check_running(task: Task) -> None:
+    if not is_running(task.records, task.token):
+        raise StopSweepError(
+            f"{gethostname()} does not see the sweep in {task.records.parent}: it was ended, or "
+            "the folder is not shared."
+        )
+
+
+def _described(code: int) -> str:
+    if code >= 0:
+        return f"ended itself with exit code {code}"
+    name = signal.Signals(-code).name
+    return f"was ended by {name}" + (
+        " (which is what a system does that has run out of memory)" if name == "SIGKILL" else ""
+    )
+
+
+def write_failure(
+    task: Task, began: str, seconds: float, kind: str, message: str, output: str | None = None
+) -> dict[str, Any]:
+    """Write the record for a worker that cannot, unless it has written its own.
+
+    :param began: from :func:`gpflow_gi.benchmark.records.now`.
+    :param seconds: that it took.
+    :param kind: as for :func:`gpflow_gi.benchmark.records.failed`, like `message`.
+    :param output: what it has said last.
+    :return: the record.
+    :raises StopSweepError: if it cannot be written.
+    """
+    record = records.failed(task.trial, began, seconds, kind, message, output)
+    try:
+        with claimed(task.path, task.replaces) as write:
+            if write is None:
+                return records.read(task.path)
+            write(records.encode(record))
+            return record
+    except RecordNotWrittenError as error:
+        raise StopSweepError(str(error)) from None
+
+
+class LocalWorkers:
+    """The workers of this machine.
+
+    :param jobs: how many trials are run at a time.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._threads = ThreadPoolExecutor(jobs)
+        self._idle: deque[Worker] = deque()
+
+    def num_jobs(self) -> int:
+        """How many trials can be run at a time."""
+        return self._jobs
+
+    def submit(self, task: Task) -> "Future[dict[str, Any]]":
+        """Have a trial run.
+
+        :return: where its record will be, or a :class:`StopSweepError`.
+        """
+        return self._threads.submit(self._run, task)
+
+    def outcome(self, future: "Future[dict[str, Any]]", task: Task) -> dict[str, Any]:
+        """The record of a trial that has ended.
+
+        :param future: from :meth:`submit`.
+        :raises StopSweepError: if the sweep was ended, or if it cannot go on.
+        """
+        return future.result()
+
+    def close(self) -> None:
+        """End all workers, as soon as no trial is running."""
+        self._threads.shutdown(cancel_futures=True)
+        for worker in self._idle:
+            worker.end()
+
+    def _idle_worker(self) -> Worker | None:
+        while self._idle:
+            with suppress(IndexError):  # another thread was faster
+                worker = self._idle.pop()
+                if worker.is_alive():
+                    return worker
+                worker.end()
+        return None
+
+    def _run(self, task: Task) -> dict[str, Any]:
+        worker = self._idle_worker() or Worker()
+        fit = False
+        try:
+            record = worker.run(task)
+            fit = record["status"] == records.DONE and worker.trials < TRIALS_EACH
+            return record
+        finally:
+            if fit:
+                self._idle.append(worker)
+            else:
+                worker.end()

@@ -1,0 +1,332 @@
+"""``gpflow-gi benchmark``."""
+
+import argparse
+import os
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpflow_gi.benchmark.budgets import BUDGETS, Budget
+from gpflow_gi.benchmark.methods import METHODS, Method
+
+from . import arguments
+from .console import FAILED, INTERRUPTED, MISUSED, say, say_error
+
+if TYPE_CHECKING:
+    from gpflow_gi.benchmark.records import Trial
+    from gpflow_gi.benchmark.sweep import Workers
+
+DEFAULT_OUT = Path("gpflow-gi-results", "benchmark")
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to a parser's commands."""
+    benchmark = commands.add_parser(
+        "benchmark",
+        help="compare methods on many splits of many data sets",
+        description=(
+            "Train methods on splits of data sets and measure them on the rows held out. Each "
+            "trial (a method on one split) is kept in a file as soon as it ends: a sweep that was "
+            "interrupted goes on where it was when the same command is given again."
+        ),
+        allow_abbrev=False,
+        formatter_class=arguments.wide_help,
+    )
+    benchmark.add_argument(
+        "--list", action="store_true", help="say which methods, budgets and data sets there are"
+    )
+    what = benchmark.add_argument_group("trials")
+    what.add_argument(
+        "--datasets",
+        metavar="NAME,NAME",
+        type=_names,
+        default=(),
+        help="UCI regression sets; see --list",
+    )
+    what.add_argument(
+        "--data", metavar="FILE", type=Path, help="a table of your own; see compare --help"
+    )
+    what.add_argument("--target", metavar="COLUMN", help="the column of FILE to predict")
+    what.add_argument(
+        "--drop",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="a column of FILE to leave out; may be given several times",
+    )
+    what.add_argument(
+        "--methods",
+        metavar="NAME,NAME",
+        type=_names,
+        default=tuple(METHODS),
+        help="what is compared; see --list (default: all)",
+    )
+    what.add_argument(
+        "--splits",
+        type=_splits,
+        default=range(20),
+        help="20 or 0:20 for the first 20, 3:4 for number 3 alone, or numbers with commas between "
+        "them (default: 0:20)",
+    )
+    what.add_argument(
+        "--budget",
+        choices=list(BUDGETS),
+        default=next(iter(BUDGETS)),
+        help="how much each trial may compute; see --list (default: %(default)s)",
+    )
+    what.add_argument(
+        "--set",
+        dest="changes",
+        metavar="NAME=X",
+        action="append",
+        default=[],
+        help="another number in the budget, such as steps=500; may be given several times",
+    )
+    what.add_argument(
+        "--seed",
+        metavar="N",
+        type=arguments.seed,
+        default=0,
+        help="of the methods' start and training; the splits are fixed (default: %(default)s)",
+    )
+    how = benchmark.add_argument_group("running them")
+    where = how.add_mutually_exclusive_group()
+    where.add_argument(
+        "--jobs",
+        metavar="N",
+        type=arguments.count,
+        default=1,
+        help="trials at a time, each on one core (default: %(default)s)",
+    )
+    where.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="run them on a cluster of dask.distributed, which sees the same folder; the address "
+        "is that of the scheduler: tcp://host:8786",
+    )
+    how.add_argument(
+        "--time-limit",
+        metavar="S",
+        type=arguments.positive,
+        help="end a trial after so many seconds, not counting imports",
+    )
+    how.add_argument(
+        "--memory-limit",
+        metavar="MB",
+        type=arguments.positive,
+        help="end a trial whose process takes more memory",
+    )
+    how.add_argument(
+        "--retry-failed", action="store_true", help="run again what failed; done stays done"
+    )
+    how.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=DEFAULT_OUT,
+        help="folder for the records (default: %(default)s)",
+    )
+    benchmark.set_defaults(run=run)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Names with commas between them, each of them once."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def _splits(text: str) -> Sequence[int]:
+    """The numbers of splits, each of them once."""
+    try:
+        if "," in text:
+            splits: Sequence[int] = tuple(dict.fromkeys(int(one) for one in text.split(",")))
+        else:
+            first, _, end = text.rpartition(":")
+            splits = range(int(first or 0), int(end))
+    except ValueError:
+        splits = ()
+    if not splits or min(splits) < 0:
+        raise argparse.ArgumentTypeError(
+            f"must be a number of splits, FIRST:END or numbers with commas between them, such as "
+            f"20, 0:20 or 0,4,7, but is {text!r}"
+        )
+    return splits
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command.
+
+    :return: the exit code: 0 if all trials are done, 1 if some failed or the sweep cannot go on,
+        2 if it cannot begin, 130 if it was interrupted.
+    """
+    if options.list:
+        return _list()
+
+    from gpflow_gi.benchmark import sweep
+    from gpflow_gi.benchmark.lock import SweepRunningError
+    from gpflow_gi.benchmark.worker import StopSweepError
+
+    try:
+        budget = _changed(BUDGETS[options.budget], options.changes)
+        methods = {name: _method(name).settings for name in options.methods}
+        data = _data(options)
+        trials = sweep.plan(data, options.splits, methods, asdict(budget), options.seed)
+        if not trials:
+            raise ValueError("there is nothing to run: no data set has such a split.")
+        sweep.prepare(options.out)
+        workers = _workers(options)
+    except (ValueError, sweep.FolderError) as error:  # DataError is a ValueError
+        return say_error(str(error), MISUSED)
+    _say_plan(options, budget, data, trials)
+    try:
+        records = sweep.run(
+            trials,
+            options.out,
+            workers,
+            function=sweep.TRIAL_FUNCTION,
+            retry_failed=options.retry_failed,
+            time_limit=options.time_limit,
+            memory_limit=options.memory_limit,
+        )
+    except (SweepRunningError, StopSweepError, sweep.FolderError) as error:
+        return say_error(str(error), FAILED)
+    except KeyboardInterrupt:
+        return say_error(
+            f"interrupted; what has ended is kept in {options.out}{os.sep}. Give the same command "
+            "again to go on.",
+            INTERRUPTED,
+        )
+    return _conclude(options.out, records)
+
+
+def _list() -> int:
+    from gpflow_gi.datasets import UCI_SETS
+
+    def listed(title: str, lines: Iterable[tuple[str, str]]) -> None:
+        print(f"{title}:")
+        for name, text in lines:
+            indent = 18 * " "
+            print(textwrap.fill(text, 80, initial_indent=f"  {name:<16}", subsequent_indent=indent))
+
+    listed("methods", ((one.name, f"{one.description}; {one.source}") for one in METHODS.values()))
+    listed("budgets", ((one.name, _numbers(one)) for one in BUDGETS.values()))
+    listed(
+        "data sets",
+        (
+            (name, f"{one.num_rows} rows, {len(one.input_names)} inputs, {one.num_splits} splits")
+            for name, one in UCI_SETS.items()
+        ),
+    )
+    return 0
+
+
+def _numbers(budget: Budget) -> str:
+    numbers = asdict(budget)
+    del numbers["name"]
+    return ", ".join(f"{name}={value}" for name, value in numbers.items())
+
+
+def _method(name: str) -> Method:
+    if name not in METHODS:
+        raise ValueError(f"there is no method {name!r}; there is {', '.join(METHODS)}.")
+    return METHODS[name]
+
+
+def _changed(budget: Budget, changes: Iterable[str]) -> Budget:
+    """The budget with other numbers, and with a name that says so.
+
+    :raises ValueError: if there is no such number, or if the budget refuses it.
+    """
+    numbers = asdict(budget)
+    del numbers["name"]
+    changed: dict[str, Any] = {}
+    for change in changes:
+        name, _, text = change.partition("=")
+        if name not in numbers:
+            raise ValueError(f"--set {change}: the budget has {', '.join(numbers)}.")
+        kind = type(numbers[name])
+        try:
+            changed[name] = kind(text)
+            if not 0 <= changed[name] < float("inf"):
+                raise ValueError
+        except ValueError:
+            what = "a whole number" if kind is int else "a number"
+            raise ValueError(f"--set {change}: {name} must be {what}, 0 or more.") from None
+    news = [f"{name}={value}" for name, value in changed.items() if value != numbers[name]]
+    return replace(budget, name=", ".join([budget.name, *sorted(news)]), **changed)
+
+
+def _data(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Descriptions of the data.
+
+    :raises ValueError: if none are asked for, or if they cannot be used.
+    """
+    from gpflow_gi.benchmark.data import describe, describe_csv
+
+    if options.data is None:
+        if options.target is not None or options.drop:
+            raise ValueError("--target and --drop need --data FILE.")
+        if not options.datasets:
+            raise ValueError("--datasets NAME,NAME or --data FILE is needed; see --list.")
+        return [describe(name) for name in options.datasets]
+    if options.target is None:
+        raise ValueError("--data needs --target COLUMN: the column to predict.")
+    if options.data.stem in options.datasets:
+        raise ValueError(f"{options.data} has the name of a UCI set: rename it.")
+    described = describe_csv(options.data, options.target, options.drop)
+    return [*map(describe, options.datasets), described]
+
+
+def _workers(options: argparse.Namespace) -> "Workers":
+    """Whoever runs the trials.
+
+    :raises ValueError: if there is no cluster.
+    """
+    if options.dask is None:
+        from gpflow_gi.benchmark.workers import LocalWorkers
+
+        return LocalWorkers(options.jobs)
+    try:
+        from gpflow_gi.benchmark.cluster import ClusterWorkers
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"--dask needs {error.name}: install it with pip install 'gpflow-gi[cluster]'."
+        ) from None
+    return ClusterWorkers(options.dask)
+
+
+def _say_plan(
+    options: argparse.Namespace,
+    budget: Budget,
+    data: Sequence[Mapping[str, Any]],
+    trials: Sequence["Trial"],
+) -> None:
+    def counted(number: int, what: str) -> str:
+        return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+    say(
+        f"{counted(len(trials), 'trial')}: {counted(len(data), 'data set')} "
+        f"({', '.join(one['name'] for one in data)}), "
+        f"{counted(len(options.methods), 'method')} ({', '.join(options.methods)}), "
+        f"{counted(len(options.splits), 'split')}. Budget {options.budget}: {_numbers(budget)}. "
+        f"Seed: {options.seed}."
+    )
+    for one in data:
+        if one["num_splits"] is not None and max(options.splits) >= one["num_splits"]:
+            say(f"{one['name']} has {one['num_splits']} splits: the others are left out.")
+
+
+def _conclude(out: Path, records: Sequence[Mapping[str, Any]]) -> int:
+    failures = [record for record in records if record["status"] == "failed"]
+    print(f"\n{len(records) - len(failures)} trials are done, {len(failures)} failed.", flush=True)
+    for record in failures:
+        trial, error = record["trial"], record["error"]
+        print(
+            f"  {trial['dataset']} split {trial['split']} {trial['method']}: "
+            f"{error['type']}: {error['message']}"
+        )
+    if failures:
+        print("--retry-failed runs those that failed again.")
+    print(f"The records are in {out}{os.sep}; next: gpflow-gi report {out}", flush=True)
+    return FAILED if failures else 0

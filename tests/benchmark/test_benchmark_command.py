@@ -1,0 +1,266 @@
+"""``gpflow-gi benchmark``: what it says, what it refuses, and its exit codes."""
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from gpflow_gi import datasets
+from gpflow_gi.benchmark import data as benchmark_data
+from gpflow_gi.benchmark import sweep
+from gpflow_gi.benchmark.lock import only_sweep
+from gpflow_gi.benchmark.methods import METHODS
+from gpflow_gi.cli import benchmark, main
+
+from .synthetic import HERE, lines
+from .test_sweep import num_records, until
+
+METHOD = next(iter(METHODS))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """As budgets are, with what the synthetic trials need."""
+
+    name: str = "quick"
+    steps: int = 10
+    rate: float = 0.5
+    seconds: float = 0.0
+    counts: str = ""
+
+
+@pytest.fixture
+def csv(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b,y\n" + "".join(f"{i},{i * i},{i % 3}\n" for i in range(10)))
+    return str(path)
+
+
+@pytest.fixture
+def command(monkeypatch, csv, tmp_path):
+    """Run the command with synthetic trials, two of them."""
+    monkeypatch.setattr(sweep, "TRIAL_FUNCTION", f"{HERE}:behaves")
+    budget = Budget(counts=str(tmp_path / "counts"))
+    monkeypatch.setattr(benchmark, "BUDGETS", {"quick": budget})
+
+    def run(*more, out="out"):
+        table = ["--data", csv, "--target", "y"]
+        fixed = ["--methods", METHOD, "--splits", "2", "--out", str(tmp_path / out)]
+        return main(["benchmark", *table, *fixed, *more])
+
+    return run
+
+
+def error_of(capsys, *arguments):
+    """The one line that a misuse says, on standard error alone."""
+    try:
+        code = main(["benchmark", *arguments])
+    except SystemExit as exit:
+        code = exit.code
+    output = capsys.readouterr()
+    assert code == 2
+    assert output.out == ""
+    assert output.err.endswith("\n") and output.err.count("\n") == 1
+    return output.err
+
+
+def test_a_sweep_from_begin_to_end(command, capsys, tmp_path):
+    assert command("--jobs", "2", "--set", "steps=500", "--set", "rate=0.25") == 0
+    output = capsys.readouterr()
+    said = " ".join(output.out.split())
+    assert "2 trials: 1 data set (table), 1 method" in said and "steps=500, rate=0.25" in said
+    assert "2 trials are done, 0 failed." in said
+    assert f"next: gpflow-gi report {tmp_path / 'out'}" in said
+    assert output.err.count("\n") == 2 and "2/2 table split" in output.err
+    assert lines(tmp_path / "counts", "begun") == [f"table 0 {METHOD}", f"table 1 {METHOD}"]
+    assert command("--jobs", "2", "--set", "rate=0.25", "--set", "steps=500") == 0
+    assert len(lines(tmp_path / "counts", "begun")) == 2
+
+
+def test_changed_budgets_have_another_name():
+    changed = benchmark._changed(Budget(), ["steps=500", "rate=0.5"])
+    assert changed == Budget(name="quick, steps=500", steps=500)
+    assert benchmark._changed(Budget(), []) == Budget()
+
+
+def test_failures_are_listed(command, capsys, monkeypatch):
+    monkeypatch.setattr(sweep, "TRIAL_FUNCTION", f"{HERE}:fails")
+    assert command() == 1
+    said = capsys.readouterr().out
+    assert "0 trials are done, 2 failed." in said
+    assert f"\n  table split 1 {METHOD}: ValueError: on purpose\n" in said
+    assert "--retry-failed" in said
+    monkeypatch.setattr(sweep, "TRIAL_FUNCTION", f"{HERE}:behaves")
+    assert command() == 1
+    assert command("--retry-failed") == 0
+
+
+def test_the_data_are_part_of_a_trial(command, csv, tmp_path):
+    command()
+    command("--drop", "b")
+    assert len(lines(tmp_path / "counts", "begun")) == 4
+    with open(csv, "a") as file:
+        file.write("11,121,2\n")
+    command()
+    assert len(lines(tmp_path / "counts", "begun")) == 6
+
+
+def test_limits_are_passed_on(command, capsys):
+    assert command("--set", "seconds=5", "--time-limit", "0.3", "--jobs", "2") == 1
+    assert "TimeLimit: it took longer than 0.3 s." in capsys.readouterr().out
+    assert command("--set", "seconds=4", "--memory-limit", "1", "--jobs", "2") == 1
+    assert "1 MB are allowed." in capsys.readouterr().out
+
+
+def test_another_sweep_in_the_folder(command, capsys, tmp_path):
+    with only_sweep(sweep.prepare(tmp_path / "out")):
+        assert command() == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"gpflow-gi: error: another sweep is running in {tmp_path / 'out'} (")
+    assert said.count("\n") == 1
+
+
+def test_what_cannot_be_written_is_one_line(command, capsys, monkeypatch):
+    monkeypatch.setattr(sweep, "TRIAL_FUNCTION", f"{HERE}:has_no_room")
+    assert command() == 1
+    said = capsys.readouterr().err
+    assert said.startswith("gpflow-gi: error: ") and said.count("\n") == 1
+    assert "/records/table-0-" in said and said.endswith("cannot be written: File too large.\n")
+
+
+def test_an_interrupt(csv, tmp_path):
+    script = (
+        "import sys\nfrom gpflow_gi.benchmark import sweep\nfrom gpflow_gi.cli import main\n"
+        f"sweep.TRIAL_FUNCTION = '{HERE}:hangs_after_the_first'\nsys.exit(main(sys.argv[1:]))\n"
+    )
+    out = tmp_path / "out"
+    arguments = ["benchmark", "--data", csv, "--target", "y", "--out", str(out)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *arguments, "--methods", METHOD],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    until(lambda: num_records(out) == 1)
+    os.killpg(process.pid, signal.SIGINT)
+    error = process.communicate(timeout=10)[1]
+    assert process.returncode == 130
+    assert error.splitlines()[1:] == [
+        f"gpflow-gi: error: interrupted; what has ended is kept in {out}{os.sep}. Give the same "
+        "command again to go on."
+    ]
+    assert not list((out / "records").glob(".*.part"))
+
+
+@pytest.mark.parametrize(
+    "text, numbers",
+    [
+        ("3", [0, 1, 2]),
+        ("0:3", [0, 1, 2]),
+        (":2", [0, 1]),
+        ("3:4", [3]),
+        ("0,4,7", [0, 4, 7]),
+        ("4,4", [4]),
+    ],
+)
+def test_splits(text, numbers):
+    assert list(benchmark._splits(text)) == numbers
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ([], "--datasets NAME,NAME or --data FILE is needed; see --list."),
+        (["--target", "y"], "--target and --drop need --data"),
+        (["--drop", "y"], "--target and --drop need --data"),
+        (["--data", "table.csv"], "--data needs --target"),
+        (["--data", "table.csv", "--target", "y"], "table.csv: there is no such file"),
+        (["--data", "d/yacht.csv", "--target", "y", "--datasets", "yacht"], "rename it"),
+        (["--datasets", "yatch"], "yatch"),
+        (["--datasets", "yacht", "--methods", "svm"], f"no method 'svm'; there is {METHOD}"),
+        (["--splits", "0"], "--splits: must be a number of splits, FIRST:END"),
+        (["--splits", "3:3"], "--splits"),
+        (["--splits", "-1"], "--splits"),
+        (["--splits", "1,x"], "--splits"),
+        (["--splits", "1,-2"], "--splits"),
+        (["--budget", "none"], "--budget"),
+        (["--datasets", "yacht", "--set", "steps"], "steps must be a whole number, 0 or more"),
+        (["--datasets", "yacht", "--set", "steps=many"], "steps must be a whole number"),
+        (["--datasets", "yacht", "--set", "steps=1.5"], "steps must be a whole number"),
+        (["--datasets", "yacht", "--set", "steps=-1"], "steps must be a whole number"),
+        (["--datasets", "yacht", "--set", "paces=1"], "--set paces=1: the budget has "),
+        (["--jobs", "0"], "--jobs"),
+        (["--jobs", "2", "--dask", "tcp://x"], "not allowed with"),
+        (["--time-limit", "0"], "--time-limit"),
+        (["--memory-limit", "-1"], "--memory-limit"),
+        (["--seed", "-1"], "--seed"),
+        (["more"], "more"),
+    ],
+)
+def test_wrong_arguments(capsys, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    assert said in error_of(capsys, *arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_ours(capsys, csv, tmp_path):
+    error = error_of(capsys, "--data", csv, "--target", "y", "--out", str(tmp_path))
+    assert "is not the folder of a sweep (it holds 'table.csv')" in error
+
+
+def test_no_cluster(capsys, csv, tmp_path, monkeypatch):
+    cluster = pytest.importorskip("gpflow_gi.benchmark.cluster")
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.3)
+    arguments = ["--data", csv, "--target", "y", "--out", str(tmp_path / "out")]
+    error = error_of(capsys, *arguments, "--dask", "tcp://127.0.0.1:1")
+    assert "no scheduler answers at tcp://127.0.0.1:1" in error
+
+
+def test_the_extra_that_a_cluster_needs(capsys, csv, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gpflow_gi.benchmark.cluster", None)
+    arguments = ["--data", csv, "--target", "y", "--out", str(tmp_path / "out")]
+    error = error_of(capsys, *arguments, "--dask", "tcp://127.0.0.1:1")
+    assert "pip install 'gpflow-gi[cluster]'" in error
+
+
+def test_splits_that_a_data_set_lacks_are_said(command, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(benchmark_data, "uci_table", lambda name: None)
+    arguments = ["--datasets", "protein", "--methods", METHOD, "--out", str(tmp_path / "out")]
+    assert main(["benchmark", *arguments, "--splits", "3,4,5,6"]) == 0
+    assert "protein has 5 splits: the others are left out." in capsys.readouterr().out
+    assert lines(tmp_path / "counts", "begun") == [f"protein {i} {METHOD}" for i in (3, 4)]
+    assert main(["benchmark", *arguments, "--splits", "5,6"]) == 2
+    assert "there is nothing to run" in capsys.readouterr().err
+
+
+def test_the_list_imports_no_tensorflow():
+    script = (
+        "import sys\nfrom gpflow_gi.cli import main\nmain(['benchmark', '--list'])\n"
+        "print('imported:', [name for name in ('tensorflow', 'gpflow') if name in sys.modules])\n"
+    )
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout
+    assert "imported: []" in said
+    assert all(len(line) <= 80 for line in said.splitlines())
+    for name in [*METHODS, *datasets.UCI_SETS, "quick", "paper"]:
+        assert f"\n  {name} " in said
+
+
+def test_a_sweep_imports_no_tensorflow_in_the_driver(csv, tmp_path):
+    script = (
+        "import sys\nfrom gpflow_gi.benchmark import sweep\nfrom gpflow_gi.cli import main\n"
+        f"sweep.TRIAL_FUNCTION = '{HERE}:fails'\ncode = main(sys.argv[1:])\n"
+        "print('imported:', [name for name in ('tensorflow', 'gpflow') if name in sys.modules])\n"
+        "sys.exit(code)"
+    )
+    arguments = ["benchmark", "--data", csv, "--target", "y", "--out", str(tmp_path / "out")]
+    run = subprocess.run(
+        [sys.executable, "-c", script, *arguments, "--methods", METHOD, "--splits", "1"],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 1, run.stderr
+    assert "imported: []" in run.stdout
