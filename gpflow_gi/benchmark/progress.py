@@ -42,8 +42,8 @@ class Progress:
         names = [trial.title for trial in running[:_MOST_SHOWN]]
         if len(running) > len(names):
             names.append(f"{len(running) - len(names)} more")
-        doing = f"running {', '.join(names)}" if names else "starting"
-        self._bar.set_description_str("; ".join([*self._standing(num_jobs), doing]))
+        doing = [f"running {', '.join(names)}"] if names else []
+        self._bar.set_description_str("; ".join([*self._standing(num_jobs), *doing]))
 
     def finished(self, trial: Trial, record: Mapping[str, Any], num_jobs: int) -> None:
         """Count a trial."""

@@ -180,7 +180,7 @@ def _run(tasks: Sequence[Task], workers: Workers, progress: Progress) -> dict[st
             except StopSweepError as error:
                 stopped = stopped or error
                 if running:
-                    announce(f"{error} No other trial is begun; {len(running)} in flight.")
+                    announce(f"{error} No other trial is begun; waiting for {len(running)}.")
                 continue
             records[task.trial.key] = record
             progress.finished(task.trial, record, num_jobs)

@@ -16,7 +16,7 @@ from gpflow_gi.benchmark.methods import METHODS
 from gpflow_gi.cli import benchmark, main
 
 from .synthetic import HERE, lines
-from .test_sweep import num_records, until
+from .test_sweep import num_records
 
 METHOD = next(iter(METHODS))
 
@@ -145,11 +145,12 @@ def test_an_interrupt(csv, tmp_path):
         text=True,
         start_new_session=True,
     )
-    until(lambda: num_records(out) == 1)
+    assert process.stderr.readline().startswith("1/20 table split 0")
     os.killpg(process.pid, signal.SIGINT)
     error = process.communicate(timeout=10)[1]
     assert process.returncode == 130
-    assert error.splitlines()[1:] == [
+    assert num_records(out) == 1
+    assert error.splitlines() == [
         f"gpflow-gi: error: interrupted; what has ended is kept in {out}{os.sep}. Give the same "
         "command again to go on."
     ]
