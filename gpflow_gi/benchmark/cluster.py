@@ -53,8 +53,14 @@ class ClusterWorkers:
         self._executor = self._client.get_executor(pure=False)
 
     def num_jobs(self) -> int:
-        """How many trials can be run at a time, or 1, so that one waits for the first worker."""
-        return max(1, sum(self._client.nthreads().values()))
+        """How many trials can be run at a time, or 1, so that one waits for the first worker.
+
+        :raises StopSweepError: if the scheduler is gone.
+        """
+        try:
+            return max(1, sum(self._client.nthreads().values()))
+        except OSError:
+            raise self._lost() from None
 
     def submit(self, task: Task) -> "Future[dict[str, Any]]":
         """Have a trial run."""
@@ -73,7 +79,16 @@ class ClusterWorkers:
                 task, records.now(), 0.0, "WorkerDied", "the cluster lost all workers that ran it."
             )
         except CancelledError:
-            raise StopSweepError(f"the cluster at {self._address} was lost.") from None
+            raise self._lost() from None
+        except StopSweepError:
+            raise
+        except Exception as error:  # such as that this package is not installed there
+            raise StopSweepError(
+                f"the cluster at {self._address} cannot run trials: {type(error).__name__}: {error}"
+            ) from None
+
+    def _lost(self) -> StopSweepError:
+        return StopSweepError(f"the cluster at {self._address} was lost.")
 
     def close(self) -> None:
         """Leave the cluster. Trials that are running see that the sweep was ended."""

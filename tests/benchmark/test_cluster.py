@@ -6,16 +6,18 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import Future
 
 import pytest
 
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 
-from dask.distributed import Client, LocalCluster
+from dask.distributed import Client, KilledWorker, LocalCluster
 
-from gpflow_gi.benchmark import sweep
+from gpflow_gi.benchmark import records, sweep
 from gpflow_gi.benchmark.cluster import ClusterError, ClusterWorkers
 from gpflow_gi.benchmark.lock import SweepRunningError, only_sweep
+from gpflow_gi.benchmark.worker import Task
 from gpflow_gi.benchmark.workers import LocalWorkers
 
 from .driver import trials
@@ -120,6 +122,38 @@ def kept_nothing(folder):
     return num_records(folder) == 0 and lines(folder.parent / "counts", "ended") == []
 
 
+def test_a_scheduler_that_is_killed_stops_the_sweep(tmp_path, counts):
+    script = (
+        "import time\nfrom dask.distributed import LocalCluster\n"
+        "if __name__ == '__main__':\n"
+        "    cluster = LocalCluster(n_workers=1, processes=False, dashboard_address=None,\n"
+        "        protocol='tcp', threads_per_worker=1)\n"
+        "    print(cluster.scheduler_address, flush=True)\n    time.sleep(60)\n"
+    )
+    scheduler = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    address = scheduler.stdout.readline().strip()
+    budget = {"counts": counts, "seconds": 0.1, "crash": {"a 1 m": "kill the supervisor once"}}
+    with pytest.raises(sweep.StopSweepError, match=f"the cluster at {address} was lost"):
+        sweep.run(
+            trials(budget), tmp_path / "out", ClusterWorkers(address), function=f"{HERE}:behaves"
+        )
+    assert scheduler.wait(5) == -9
+    scheduler.stdout.close()
+    assert set(kept(tmp_path / "out").values()) == {"done"} and num_records(tmp_path / "out") == 4
+
+
+def test_workers_without_this_package_are_said(cluster, monkeypatch):
+    workers = ClusterWorkers(cluster.scheduler_address)
+
+    def raises(task):
+        raise ModuleNotFoundError("No module named 'gpflow_gi'")
+
+    monkeypatch.setattr("gpflow_gi.benchmark.cluster.run_alone", raises)
+    with pytest.raises(sweep.StopSweepError, match="ModuleNotFoundError: No module named 'gpflow"):
+        workers.outcome(workers.submit(None), None)
+    workers.close()
+
+
 def test_no_cluster(monkeypatch):
     monkeypatch.setattr("gpflow_gi.benchmark.cluster.CONNECT_SECONDS", 0.3)
     with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://127\.0\.0\.1:1 "):
@@ -146,3 +180,13 @@ def test_workers_without_the_folder_are_refused(cluster, tmp_path, counts):
             function=f"{HERE}:behaves",
         )
     assert lines(counts, "begun") == []
+
+
+def test_a_trial_that_takes_all_workers_along_is_recorded(cluster, tmp_path):
+    workers, one = ClusterWorkers(cluster.scheduler_address), trials({})[0]
+    lost: Future = Future()
+    lost.set_exception(KilledWorker("run_alone", None, 3))
+    record = workers.outcome(lost, Task(one, f"{HERE}:behaves", tmp_path, "token"))
+    workers.close()
+    assert record["error"]["type"] == "WorkerDied"
+    assert record == records.read(one.path(tmp_path))
