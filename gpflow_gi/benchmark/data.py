@@ -3,10 +3,11 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gpflow_gi.datasets import DataError, read_csv, uci_set, uci_table
+from gpflow_gi.datasets import DataError, Table, read_csv, uci_set, uci_table
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -53,6 +54,17 @@ def check(data: Mapping[str, Any]) -> None:
     path = Path(data["path"])
     if _sha256(path, {name: data[name] for name in ("target", "drop")}) != data["sha256"]:
         raise DataError(f"{path} has changed since the sweep was started: start it again.")
+
+
+def table_of(data: Mapping[str, Any]) -> Table:
+    """The rows of what is described.
+
+    :param data: from :func:`describe` or :func:`describe_csv`.
+    :raises DataError: if they cannot be had.
+    """
+    if "path" not in data:
+        return uci_table(data["name"])
+    return replace(read_csv(data["path"], data["target"], data["drop"]), name=data["name"])
 
 
 def _sha256(path: Path, columns: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ All train in float64 on standardised columns with a Gaussian likelihood whose no
 is not said here is the default of the function that builds the model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,14 +85,21 @@ METHODS: dict[str, Method] = {
             "GP",
             "gp",
             f"{RASMUSSEN}; above {MOST_EXACT_ROWS} rows {TITSIAS}",
-            {
-                "max_exact_rows": MOST_EXACT_ROWS,
-                "max_inducing": 500,
-                "max_iterations": 200,
-            },
+            {"max_exact_rows": MOST_EXACT_ROWS, "max_iterations": 200},
         ),
         Method("svgp", "Sparse GP", "svgp", HENSMAN),
         *_deep_gps(),
         *_networks(),
     ]
 }
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Names of methods in the order of :data:`METHODS`, then all others by their letters."""
+    places = {name: place for place, name in enumerate(METHODS)}
+    return sorted(names, key=lambda name: (places.get(name, len(places)), name))
+
+
+def settings_of(method: Method) -> dict[str, Any]:
+    """What the method's results depend on, ready for JSON."""
+    return {"model": method.model, **method.settings}

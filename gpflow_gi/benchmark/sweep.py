@@ -16,7 +16,7 @@ from .progress import Progress, announce
 from .records import FAILED, FOLDER, DamagedRecordError, Trial, read
 from .worker import StopSweepError, Task
 
-TRIAL_FUNCTION = "gpflow_gi.benchmark.trial:run_trial"
+TRIAL_FUNCTION = "gpflow_gi.benchmark.described_trial:run"
 """What a trial is, by name, because it imports TensorFlow."""
 
 REFRESH_SECONDS = 1.0

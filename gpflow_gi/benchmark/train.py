@@ -90,7 +90,7 @@ def _gp(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: i
     if len(X) <= settings["max_exact_rows"]:
         model = gpflow.models.GPR((X, Y), kernel, **noise)
     else:
-        Z = centres(X, settings["max_inducing"], seed)
+        Z = centres(X, _num_inducing(budget, X), seed)
         model = gpflow.models.SGPR((X, Y), kernel, Z, **noise)
         gpflow.set_trainable(model.inducing_variable, False)
     done = gpflow.optimizers.Scipy().minimize(

@@ -14,7 +14,7 @@ from gpflow_gi._version import __version__
 from gpflow_gi.datasets import Standardiser, Table, standard_split, uci
 
 from .budgets import BUDGETS, Budget
-from .methods import METHODS, Method
+from .methods import METHODS, Method, settings_of
 from .peak_memory import PeakMemory
 
 LEVELS = (0.5, 0.9, 0.95)
@@ -101,11 +101,6 @@ def run_trial(
         },
         "hyperparameters": trained.hyperparameters,
     }
-
-
-def settings_of(method: Method) -> dict[str, Any]:
-    """All settings of a method, ready for JSON."""
-    return {"model": method.model, **method.settings}
 
 
 def _measures(held_out: Any) -> tuple[dict[str, float], dict[str, float]]:

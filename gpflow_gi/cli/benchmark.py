@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpflow_gi.benchmark.budgets import BUDGETS, Budget
-from gpflow_gi.benchmark.methods import METHODS, Method
+from gpflow_gi.benchmark.methods import METHODS, Method, settings_of
 
 from . import arguments
 from .console import FAILED, INTERRUPTED, MISUSED, say, say_error
@@ -169,7 +169,7 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         budget = _changed(BUDGETS[options.budget], options.changes)
-        methods = {name: _method(name).settings for name in options.methods}
+        methods = {name: settings_of(_method(name)) for name in options.methods}
         data = _data(options)
         trials = sweep.plan(data, options.splits, methods, asdict(budget), options.seed)
         if not trials:
@@ -205,11 +205,14 @@ def _list() -> int:
 
     def listed(title: str, lines: Iterable[tuple[str, str]]) -> None:
         print(f"{title}:")
-        for name, text in lines:
-            indent = 18 * " "
-            print(textwrap.fill(text, 80, initial_indent=f"  {name:<16}", subsequent_indent=indent))
+        table = dict(lines)
+        width = max(map(len, table))
+        for name, text in table.items():
+            indent = (width + 4) * " "
+            first = f"  {name:<{width}}  "
+            print(textwrap.fill(text, 80, initial_indent=first, subsequent_indent=indent))
 
-    listed("methods", ((one.name, f"{one.description}; {one.source}") for one in METHODS.values()))
+    listed("methods", ((one.name, f"{one.title}. {one.source}") for one in METHODS.values()))
     listed("budgets", ((one.name, _numbers(one)) for one in BUDGETS.values()))
     listed(
         "data sets",

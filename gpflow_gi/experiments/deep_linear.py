@@ -227,5 +227,6 @@ def plot(results: Mapping[str, Any]) -> Figure:
         ax.xaxis.get_major_locator().set_params(integer=True)
     panels[0].invert_yaxis()
     panels[0].set_ylabel("evidence - ELBO, nats per row")
-    panels[0].legend(frameon=False, fontsize="small")
+    # In a wide network the curves keep to the top and the bottom.
+    panels[len(panels) // 2].legend(frameon=False, fontsize="small", loc="center")
     return figure

@@ -62,7 +62,7 @@ def test_trials_that_are_done_but_lack_a_metric_have_not_failed(tmp_path):
         )
     ).trials
     (_, _, cells) = metric_table(trials, METRICS["elbo"]).rows[0]
-    assert [cell.mean for cell in cells] == ["−1.000", "–"]
+    assert [cell.mean for cell in cells] == ["–", "−1.000"]
 
 
 def test_markdown(trials):

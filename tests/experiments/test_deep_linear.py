@@ -1,6 +1,7 @@
 """Deep linear networks: the evidence, and bounds below it."""
 
 import json
+from dataclasses import replace
 
 import gpflow
 import numpy as np
@@ -50,6 +51,18 @@ def test_bounds_lie_below_the_evidence(monkeypatch, tmp_path):
     assert read["networks"] == results["networks"]
     assert f"{results['evidence']:.1f}" in study.summary(read)
     assert all(len(line) <= 80 for line in study.summary(read).splitlines())
+
+
+@pytest.mark.slow
+def test_global_at_depth_ten_is_near_the_evidence_and_factorised_is_not(monkeypatch):
+    usual = replace(deep_linear.USUAL, widths=(50,), depths=(10,))
+    monkeypatch.setattr(deep_linear, "USUAL", usual)
+    monkeypatch.setattr(deep_linear, "METHODS", ("factorised", "global"))
+    results = study.run("deep-linear", announce=lambda _: None, progress=False)
+    factorised, glob = (one["elbo"] for one in results["networks"])
+    evidence = results["evidence"]
+    assert evidence > glob > evidence - 0.03 * abs(evidence)
+    assert factorised < 3 * evidence
 
 
 @pytest.mark.slow

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
+from gpflow_gi.benchmark.methods import in_order
+
 ERRORS = 2.0
 """How many standard errors a difference has to have to count."""
 
@@ -97,9 +99,10 @@ def by_split(trials: pd.DataFrame, metric: str) -> pd.DataFrame:
         trial is missing.
     """
     known = trials[trials["done"] & trials[metric].notna()]
-    return known.pivot_table(
+    table = known.pivot_table(
         index=["dataset", "split"], columns="method", values=metric, aggfunc="mean"
     )
+    return table[in_order(table.columns)]
 
 
 def summary(trials: pd.DataFrame) -> pd.DataFrame:

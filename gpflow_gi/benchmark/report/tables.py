@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from tabulate import tabulate
 
+from gpflow_gi.benchmark.methods import in_order
+
 from .statistics import ERRORS, Metric, by_split, differences, marks, of_dataset
 
 NOTHING = "–"
@@ -73,7 +75,7 @@ def metric_table(trials: pd.DataFrame, metric: Metric) -> MetricTable | None:
     if values.empty:
         return None
     # A method without any result has no column in `values`.
-    methods = sorted(trials["method"].unique())
+    methods = in_order(trials["method"].unique())
     succeeded = trials.groupby(["dataset", "method"])["done"].any()
     rows = []
     for dataset in values.index.unique("dataset"):
