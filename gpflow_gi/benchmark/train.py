@@ -25,7 +25,11 @@ Array = NDArray[np.float64]
 MOST_NUMBERS = 50
 """In a hyperparameter that is worth recording; more are inducing points, or weights."""
 
+LEAST_LENGTHSCALE = 0.01
+"""Of exact GPs, in units of an input's standard deviation."""
+
 NO_ERROR = 0.0
+"""Of a bound that is not sampled."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,11 @@ def _linear(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, see
 
 
 def _gp(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: int) -> Trained:
-    kernel = gpflow.kernels.SquaredExponential(lengthscales=np.ones(X.shape[1]))
+    kernel = gpflow.kernels.SquaredExponential()
+    # Of collinear inputs L-BFGS may try a lengthscale of zero, where all is NaN.
+    kernel.lengthscales = gpflow.Parameter(
+        np.ones(X.shape[1]), transform=gpflow.utilities.positive(LEAST_LENGTHSCALE)
+    )
     noise = {"noise_variance": architectures.start.NOISE_VARIANCE}
     if len(X) <= settings["max_exact_rows"]:
         model = gpflow.models.GPR((X, Y), kernel, **noise)
