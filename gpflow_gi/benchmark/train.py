@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,21 +26,14 @@ Array = NDArray[np.float64]
 MOST_NUMBERS = 50
 """In a hyperparameter that is worth recording; more are inducing points, or weights."""
 
-LEAST_LENGTHSCALE = 0.01
-"""Of exact GPs, in units of an input's standard deviation."""
-
-NO_ERROR = 0.0
-"""Of a bound that is not sampled."""
-
 
 @dataclass(frozen=True)
 class Trained:
     """A model after training, as far as a trial cares.
 
     :param predict: from inputs [n, D] to means and variances of the mixture, each [S, n, 1].
-    :param elbo: bound on the log evidence per row, in nats; the log marginal likelihood where that
-        is known, None where it is not.
-    :param elbo_standard_error: of that, over samples.
+    :param elbo: bound on the log evidence per row, in nats; or that itself, where it is known.
+    :param elbo_standard_error: of that, over samples; 0 if it is exact.
     :param steps: of the optimiser.
     :param compile_seconds: of training, before its first step.
     :param num_parameters: numbers that were trained.
@@ -47,8 +41,8 @@ class Trained:
     """
 
     predict: Callable[[Array], tuple[Array, Array]]
-    elbo: float | None
-    elbo_standard_error: float | None
+    elbo: float
+    elbo_standard_error: float
     steps: int
     compile_seconds: float
     num_parameters: int
@@ -76,8 +70,9 @@ def _linear(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, see
 
     return Trained(
         predict=predict,
-        elbo=None,
-        elbo_standard_error=None,
+        # Of scikit-learn's hyperpriors, which are all but flat, this holds a hundred-thousandth.
+        elbo=float(model.scores_[-1]) / len(X),
+        elbo_standard_error=0.0,
         steps=int(model.n_iter_),
         compile_seconds=0.0,
         num_parameters=X.shape[1] + 3,
@@ -89,29 +84,39 @@ def _linear(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, see
 
 
 def _gp(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: int) -> Trained:
-    kernel = gpflow.kernels.SquaredExponential()
-    # Of collinear inputs L-BFGS may try a lengthscale of zero, where all is NaN.
-    kernel.lengthscales = gpflow.Parameter(
-        np.ones(X.shape[1]), transform=gpflow.utilities.positive(LEAST_LENGTHSCALE)
-    )
-    noise = {"noise_variance": architectures.start.NOISE_VARIANCE}
-    if len(X) <= settings["max_exact_rows"]:
-        model = gpflow.models.GPR((X, Y), kernel, **noise)
-    else:
-        Z = centres(X, _num_inducing(budget, X), seed)
-        model = gpflow.models.SGPR((X, Y), kernel, Z, **noise)
-        gpflow.set_trainable(model.inducing_variable, False)
-    done = gpflow.optimizers.Scipy().minimize(
-        model.training_loss,
-        model.trainable_variables,
-        options={"maxiter": settings["max_iterations"]},
-    )
-    bound = float(-model.training_loss() - model.log_prior_density())
+    def trained(lengthscale: float) -> tuple[float, int, Any]:
+        """Log evidence or bound, iterations, and the model."""
+        kernel = gpflow.kernels.SquaredExponential()
+        # Of collinear inputs L-BFGS may try a lengthscale of zero, where all is NaN.
+        kernel.lengthscales = gpflow.Parameter(
+            np.full(X.shape[1], lengthscale),
+            transform=gpflow.utilities.positive(settings["least_lengthscale"]),
+        )
+        noise_variance = architectures.start.NOISE_VARIANCE
+        if len(X) <= settings["max_exact_rows"]:
+            model = gpflow.models.GPR((X, Y), kernel, noise_variance=noise_variance)
+        else:
+            Z = centres(X, _num_inducing(budget, X), seed)
+            model = gpflow.models.SGPR((X, Y), kernel, Z, noise_variance=noise_variance)
+            gpflow.set_trainable(model.inducing_variable, False)
+        done = gpflow.optimizers.Scipy().minimize(
+            model.training_loss,
+            model.trainable_variables,
+            options={"maxiter": settings["max_iterations"]},
+        )
+        return -float(done.fun), int(done.nit), model
+
+    # The evidence has several maxima, some of which explain the noise by tiny lengthscales.
+    runs = [trained(lengthscale) for lengthscale in (1.0, math.sqrt(X.shape[1]))]
+    finite = [run for run in runs if math.isfinite(run[0])]
+    if not finite:
+        raise FloatingPointError("L-BFGS ended where the evidence is not finite, at every start.")
+    bound, _, model = max(finite, key=lambda run: run[0])
     return Trained(
         predict=lambda inputs: predictive_components(model, inputs, None),
         elbo=bound / len(X),
-        elbo_standard_error=NO_ERROR,
-        steps=int(done.nit),
+        elbo_standard_error=0.0,
+        steps=sum(steps for _, steps, _ in runs),
         compile_seconds=0.0,
         num_parameters=_num_parameters(model),
         hyperparameters=_few_numbers(model),
