@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from . import metrics as metrics
     from . import models as models
     from . import nonlinearities as nonlinearities
+    from . import persistence as persistence
     from . import plotting as plotting
     from . import posteriors as posteriors
     from . import priors as priors
     from . import training as training
+    from .persistence import load as load
+    from .persistence import save as save
     from .training import fit as fit
 
 _SUBMODULES = (
@@ -42,18 +45,21 @@ _SUBMODULES = (
     "metrics",
     "models",
     "nonlinearities",
+    "persistence",
     "plotting",
     "posteriors",
     "priors",
     "training",
 )
 
-__all__ = ["__version__", "fit", *_SUBMODULES]
+_FUNCTIONS = {"fit": "training", "load": "persistence", "save": "persistence"}
+
+__all__ = ["__version__", *_FUNCTIONS, *_SUBMODULES]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "fit":
-        return import_module(".training", __name__).fit
+    if name in _FUNCTIONS:
+        return getattr(import_module(f".{_FUNCTIONS[name]}", __name__), name)
     if name in _SUBMODULES:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

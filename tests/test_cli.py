@@ -182,7 +182,7 @@ def test_interrupt(capsys, compare_that, csv, tmp_path):
     compare_that(interrupt)
     code = main(["compare", "--data", csv(random_csv()), "--target", "y"])
     assert code == 130
-    assert capsys.readouterr().err.strip() == "gpflow-gi: error: interrupted; nothing was written."
+    assert capsys.readouterr().err.strip() == "gpflow-gi: error: interrupted before it was done."
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 

@@ -1,0 +1,171 @@
+"""From a model to a description in terms of JSON, and arrays.
+
+A description is a number, a string, None or a boolean, or a dictionary whose first key says what it
+describes. Whatever occurs twice is described once: a kernel that two
+layers share is shared again after reading.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+import tensorflow_probability as tfp
+from gpflow.keras import tf_keras
+
+from .names import name_of
+
+INTERNAL = ("_self_", "_name_scope", "_scope_name")
+"""How attributes begin that TensorFlow makes by itself."""
+
+
+class CannotEncodeError(ValueError):
+    """Something that a file cannot hold. The message says what and where, without a full stop."""
+
+
+class Encoder:
+    """Describes one model."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        """By name: what descriptions refer to."""
+        self._numbers: dict[int, int] = {}  # of objects that are described already, by id
+        self._kept: list[Any] = []  # so that no id is used twice
+
+    def describe(self, value: Any, place: str) -> Any:
+        """The description of a value.
+
+        :param place: where in the model it stands, for messages.
+        :raises CannotEncodeError: if a file cannot hold it.
+        """
+        if value is None or isinstance(value, bool | str) or type(value) is int:
+            return value
+        if isinstance(value, float) and not isinstance(value, np.generic):
+            return value if math.isfinite(value) else {"float": str(value)}
+        if isinstance(value, list | tuple) or type(value).__name__ == "ListWrapper":
+            kind = "tuple" if isinstance(value, tuple) else "list"
+            return {kind: [self.describe(one, f"{place}[{i}]") for i, one in enumerate(value)]}
+        if isinstance(value, Mapping):
+            return {
+                "dict": [
+                    [self.describe(key, place), self.describe(one, f"{place}[{key!r}]")]
+                    for key, one in value.items()
+                ]
+            }
+        if isinstance(value, slice):
+            return {"slice": [value.start, value.stop, value.step]}
+        if isinstance(value, tf.DType):
+            return {"dtype": value.name}
+        if isinstance(value, np.ndarray | np.generic):
+            return {"array": self._array(np.asarray(value), place)}
+        if tf.is_tensor(value) and not isinstance(value, gpflow.Parameter | tf.Variable):
+            return {"tensor": self._array(value.numpy(), place)}
+        if inspect.isroutine(value) or isinstance(value, type):
+            return {"named": _name(value, place)}
+        return self._once(value, place)
+
+    def _once(self, value: Any, place: str) -> dict[str, Any]:
+        if id(value) in self._numbers:
+            return {"again": self._numbers[id(value)]}
+        number = self._numbers[id(value)] = len(self._numbers)
+        self._kept.append(value)
+        return {**self._object(value, place), "number": number}
+
+    def _object(self, value: Any, place: str) -> dict[str, Any]:
+        if isinstance(value, gpflow.Parameter):
+            return {
+                "parameter": self._array(value.unconstrained_variable.numpy(), place),
+                "transform": self.describe(value.transform, f"{place}.transform"),
+                "prior": self.describe(value.prior, f"{place}.prior"),
+                "prior_on": value.prior_on.value,
+                "trainable": bool(value.trainable),
+                "name": value.name,
+            }
+        if isinstance(value, tf.Variable):
+            return {
+                "variable": self._array(value.numpy(), place),
+                "trainable": bool(value.trainable),
+                "name": value.name.partition(":")[0],
+            }
+        if isinstance(value, tfp.bijectors.Bijector | tfp.distributions.Distribution):
+            return {"made": _name(type(value), place), "arguments": self._arguments(value, place)}
+        if isinstance(value, tf_keras.layers.Layer):
+            return self._keras(value, place)
+        if isinstance(value, gpflow.likelihoods.HeteroskedasticTFPConditional):
+            # Its constructor makes a function that has no name, of these.
+            function = inspect.unwrap(value.conditional_distribution)
+            made_of = {
+                "distribution_class": _variable_of(function, "distribution_class"),
+                "scale_transform": value.scale_transform,
+            }
+            return {
+                "made": _name(type(value), place),
+                "arguments": self.describe(made_of, place)["dict"],
+            }
+        if not hasattr(value, "__dict__"):
+            raise CannotEncodeError(f"{place} is {value!r}, which cannot be stored")
+        attributes = {
+            name: self.describe(one, f"{place}.{name}")
+            for name, one in vars(value).items()
+            if not name.startswith(INTERNAL)
+        }
+        return {"object": _name(type(value), place), "attributes": attributes}
+
+    def _arguments(self, made: Any, place: str) -> list[Any]:
+        """Of the constructor of a bijector or distribution, those that are not its defaults."""
+        defaults = inspect.signature(type(made).__init__).parameters
+        given = {
+            name: one
+            for name, one in made.parameters.items()
+            if name in defaults and not _is_same(one, defaults[name].default)
+        }
+        described: list[Any] = self.describe(given, place)["dict"]
+        return described
+
+    def _keras(self, layer: Any, place: str) -> dict[str, Any]:
+        try:
+            config = tf_keras.saving.serialize_keras_object(layer)
+        except Exception as error:
+            reason = " ".join(f"{error}".split())
+            raise CannotEncodeError(
+                f"{place} is a Keras layer that cannot be stored ({reason})"
+            ) from None
+        weights = [self._array(weight, place) for weight in layer.get_weights()]
+        return {"keras": config, "weights": weights}
+
+    def _array(self, values: np.ndarray, place: str) -> str:
+        if values.dtype.kind not in "biufcSU":
+            raise CannotEncodeError(f"{place} is an array of type {values.dtype}")
+        name = f"{len(self.arrays)}:{place}"
+        self.arrays[name] = values
+        return name
+
+
+def _name(thing: Any, place: str) -> str:
+    name = name_of(thing)
+    if name is None or name.startswith("__main__:"):
+        raise CannotEncodeError(
+            f"{place} is {thing!r}, which has no name to be found by again. Define it at the top "
+            "of a module that can be imported, or take one of gpflow_gi.nonlinearities"
+        )
+    return name
+
+
+def _variable_of(function: Any, name: str) -> Any:
+    """A variable that a nested function has from the function around it."""
+    variables = inspect.getclosurevars(function).nonlocals
+    if name not in variables:  # wrapped once more, by check_shapes
+        variables = inspect.getclosurevars(variables["func"]).nonlocals
+    return variables[name]
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    simple = bool | int | float | str
+    return isinstance(value, simple) and isinstance(default, simple) and value == default

@@ -1,0 +1,408 @@
+"""Saved models: bitwise the same predictions, of every part that a model can have."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_probability as tfp
+from gpflow.keras import tf_keras
+
+import gpflow_gi as gi
+from gpflow_gi.persistence import LoadError, SaveError, archive
+
+from ..kernels.test_every_kernel import TESTED as KERNELS
+from ..models.test_every_likelihood import TESTED as LIKELIHOODS
+from ..models.test_every_likelihood import log_normal
+
+D = 2
+INFERENCE = gi.architectures.bnn.INFERENCE
+
+
+def inputs(rng, input_dim, last_is_category=False, N=6):
+    X = rng.normal(size=(N, input_dim))
+    if last_is_category:
+        X[:, -1] = np.arange(N) % 2
+    return X
+
+
+def shaken(model, seed=0):
+    """The model away from its start, where unconstrained values are no round numbers."""
+    rng = np.random.default_rng(seed)
+    for variable in model.trainable_variables:
+        noise = rng.normal(size=variable.shape)
+        variable.assign_add(0.1 * noise.astype(variable.dtype.as_numpy_dtype))
+    return model
+
+
+def assert_same(model, read, X):
+    """Bitwise the same predictions, and the same to train."""
+    for mine, its in zip(predictions(model, X), predictions(read, X), strict=True):
+        np.testing.assert_array_equal(mine, its)
+    mine, its = (gpflow.utilities.parameter_dict(one) for one in (model, read))
+    assert mine.keys() == its.keys()
+    for place, parameter in mine.items():
+        assert parameter.trainable == its[place].trainable, place
+        if isinstance(parameter, gpflow.Parameter):
+            assert (parameter.prior is None) == (its[place].prior is None)
+    for one, other in zip(model.variables, read.variables, strict=True):
+        np.testing.assert_array_equal(one, other)
+    shapes = [[variable.shape for variable in one.trainable_variables] for one in (model, read)]
+    assert shapes[0] == shapes[1]
+
+
+def predictions(model, X):
+    f = model.predict_f(X, num_samples=3, seed=1)
+    return [*f, model.predict_f_samples(X, 2, seed=2)]
+
+
+def there_and_back(model, tmp_path, **arguments):
+    gi.save(model, tmp_path / "model")
+    return gi.load(tmp_path / "model", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("kernel_class", "i"),
+    [(cls, i) for cls in KERNELS for i in range(len(KERNELS[cls]))],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_every_kernel(kernel_class, i, rng, tmp_path):
+    case = KERNELS[kernel_class][i]
+    Z = inputs(rng, case.input_dim, case.last_is_category, 4)
+    layer = gi.layers.GPLayer(
+        case.make(), case.output_dim, gi.posteriors.GlobalInducing(4, case.output_dim)
+    )
+    model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=10, inducing_inputs=Z)
+    X = inputs(rng, case.input_dim, case.last_is_category)
+    assert_same(model, there_and_back(model, tmp_path), X)
+
+
+@pytest.mark.parametrize(
+    ("likelihood_class", "i"),
+    [(cls, i) for cls in LIKELIHOODS for i in range(len(LIKELIHOODS[cls]))],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_every_likelihood(likelihood_class, i, rng, tmp_path):
+    case = LIKELIHOODS[likelihood_class][i]
+    P = case.output_dim
+    kernel = gpflow.kernels.Matern32()
+    layers = [
+        gi.layers.GPLayer(kernel, D, gi.posteriors.GlobalInducing(4, D)),
+        gi.layers.GPLayer(kernel, P, gi.posteriors.GlobalInducing(4, P)),
+    ]
+    model = gi.models.DeepGP(
+        layers, case.make(), num_data=10, inducing_inputs=rng.normal(size=(4, D))
+    )
+    ours = {"log_normal": log_normal}
+    read = there_and_back(shaken(model), tmp_path, custom_objects=ours)
+    assert read.layers[0].kernel is read.layers[1].kernel
+    X, Y = rng.normal(size=(4, D)), case.targets(rng, case.target_columns)
+    assert_same(model, read, X)
+    for method in ("predict_log_density", "elbo"):
+        mine, its = (getattr(one, method)((X, Y), num_samples=2, seed=3) for one in (model, read))
+        np.testing.assert_array_equal(mine, its)
+
+
+@pytest.mark.parametrize("inference", ["global", "local", "prior", ["local", "global"]])
+@pytest.mark.parametrize(
+    "mean_function",
+    [
+        lambda: None,
+        lambda: gpflow.functions.Linear(np.eye(D), np.ones(D)),
+        gpflow.functions.Constant,
+    ],
+    ids=["its own", "linear", "constant"],
+)
+def test_deep_gps(inference, mean_function, rng, tmp_path):
+    X = rng.normal(size=(20, D))
+    model = gi.architectures.build_deep_gp(
+        X, rng.normal(size=(20, 1)), inference=inference, num_inducing=5
+    )
+    if mean_function() is not None:
+        model.layers[0].mean_function = mean_function()
+    assert_same(model, there_and_back(shaken(model), tmp_path), X)
+
+
+@pytest.mark.parametrize("inference", INFERENCE)
+@pytest.mark.parametrize("prior", ["neal", "standard", "scale"])
+def test_networks(inference, prior, rng, tmp_path):
+    X = rng.normal(size=(20, D))
+    model = gi.architectures.build_bnn(
+        X, rng.normal(size=(20, 1)), inference=inference, prior=prior, widths=(4,), num_inducing=5
+    )
+    assert_same(model, there_and_back(shaken(model), tmp_path), X)
+
+
+@pytest.mark.parametrize("precision", ["diagonal", "full"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_every_precision(precision, shared, rng, tmp_path):
+    posterior = gi.posteriors.GlobalInducing(4, 3, precision=precision, shared=shared)
+    layer = gi.layers.DenseLayer(D, 3, posterior, prior=gi.priors.NealPrior(learn_scale=True))
+    model = gi.models.DeepGP(
+        [layer],
+        gpflow.likelihoods.Softmax(3),
+        num_data=9,
+        inducing_inputs=rng.normal(size=(4, D)),
+    )
+    read = there_and_back(shaken(model), tmp_path)
+    assert read.layers[0].prior.is_type_ii
+    assert_same(model, read, rng.normal(size=(5, D)))
+
+
+def test_recorded_weights(rng, tmp_path):
+    posterior = gi.posteriors.Recorded(rng.normal(size=(6, D + 1, 1)))
+    layer = gi.layers.DenseLayer(D, 1, posterior)
+    model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=9)
+    X = rng.normal(size=(5, D))
+    read = there_and_back(model, tmp_path)
+    for mine, its in zip(
+        model.predict_f(X, num_samples=6, seed=1),
+        read.predict_f(X, num_samples=6, seed=1),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(mine, its)
+
+
+def test_all_layers_posteriors_and_priors_are_tested():
+    """What this library has and no test above names."""
+    tested = {
+        gi.layers: {"GPLayer", "DenseLayer", "Deterministic"},
+        gi.posteriors: {"GlobalInducing", "LocalInducing", "Factorised", "Prior", "Recorded"},
+        gi.priors: {"NealPrior", "StandardPrior", "ScalePrior"},
+    }
+    bases = (
+        gi.layers.Layer,
+        gi.layers.Deterministic,
+        gi.posteriors.Posterior,
+        gi.priors.WeightPrior,
+    )
+    for package, names in tested.items():
+        found = {
+            name
+            for name, thing in vars(package).items()
+            if isinstance(thing, type)
+            and issubclass(thing, bases)
+            and not getattr(thing, "__abstractmethods__", None)
+        }
+        assert found == names
+
+
+def test_priors_on_parameters_and_what_is_not_trained(rng, tmp_path):
+    X = rng.normal(size=(20, D))
+    model = gi.architectures.build_deep_gp(X, rng.normal(size=(20, 1)), num_inducing=5)
+    kernel = model.layers[0].kernel
+    kernel.variance.prior = tfp.distributions.Gamma(
+        np.float64(2.0), rate=tf.constant(3.0, tf.float64)
+    )
+    kernel.lengthscales.prior = tfp.distributions.LogNormal(np.float64(0.1), np.float64(1.0))
+    kernel.lengthscales.prior_on = "unconstrained"
+    gpflow.set_trainable(model.likelihood, False)
+    read = there_and_back(model, tmp_path)
+    assert_same(model, read, X)
+    np.testing.assert_array_equal(model.log_prior_density(), read.log_prior_density())
+
+
+def doubled(x):
+    return 2 * tf.nn.relu(x)
+
+
+class Leaky(gpflow.Module):
+    def __init__(self):
+        super().__init__()
+        self.slope = gpflow.Parameter(0.1, transform=gpflow.utilities.positive())
+
+    def __call__(self, x):
+        return tf.where(x > 0, x, self.slope * x)
+
+
+def network_with(function, rng):
+    layers = [
+        gi.layers.DenseLayer(D, 3, gi.posteriors.GlobalInducing(4, 3)),
+        function,
+        gi.layers.DenseLayer(3, 1, gi.posteriors.GlobalInducing(4, 1)),
+    ]
+    return gi.models.DeepGP(
+        layers,
+        gpflow.likelihoods.Gaussian(),
+        num_data=9,
+        inducing_inputs=rng.normal(size=(4, D)),
+    )
+
+
+@pytest.mark.parametrize("function", [doubled, Leaky()], ids=["function", "module"])
+def test_code_of_ones_own_has_to_be_handed_over(function, rng, tmp_path):
+    model = shaken(network_with(function, rng))
+    name = getattr(function, "__name__", "Leaky")
+    ours = {name: globals()[name]}
+    assert_same(
+        model, there_and_back(model, tmp_path, custom_objects=ours), rng.normal(size=(5, D))
+    )
+    with pytest.raises(LoadError, match=f"uses '{name}'.*custom_objects=") as error:
+        gi.load(tmp_path / "model")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("function", [tf.nn.relu, gi.nonlinearities.erf, tf.nn.gelu])
+def test_functions_with_a_name(function, rng, tmp_path):
+    model = network_with(function, rng)
+    assert_same(model, there_and_back(model, tmp_path), rng.normal(size=(5, D)))
+
+
+def test_keras_layers(rng, tmp_path):
+    model = network_with(tf_keras.layers.Dense(3, activation="tanh", dtype=np.float64), rng)
+    model.predict_f(rng.normal(size=(2, D)))
+    read = there_and_back(shaken(model), tmp_path)
+    assert_same(model, read, rng.normal(size=(5, D)))
+    gi.fit(read, (rng.normal(size=(9, D)), rng.normal(size=(9, 1))), steps=2, progress=False)
+
+
+def test_float32(rng, tmp_path):
+    with gpflow.config.as_context():
+        gpflow.config.set_default_float(np.float32)
+        gpflow.config.set_default_jitter(1e-4)
+        X = rng.normal(size=(20, D)).astype(np.float32)
+        model = gi.architectures.build_bnn(X, X[:, :1], widths=(4,), num_inducing=5)
+        assert_same(model, there_and_back(shaken(model), tmp_path), X)
+    with pytest.raises(LoadError, match=r"saved in float32.*set_default_float\(np.float32\)"):
+        gi.load(tmp_path / "model")
+    with gpflow.config.as_context():
+        gpflow.config.set_default_float(np.float32)
+        with pytest.warns(UserWarning, match="default jitter at 0.0001"):
+            gi.load(tmp_path / "model")
+
+
+def test_what_was_read_goes_on_training_as_what_was_saved(rng, tmp_path):
+    X = rng.normal(size=(20, D))
+    data = X, np.sin(X[:, :1])
+    model = gi.architectures.build_deep_gp(*data, num_inducing=5)
+    read = there_and_back(model, tmp_path)
+    for one in (model, read):
+        gi.fit(one, data, steps=5, progress=False)
+    assert_same(model, read, X)
+
+
+@pytest.mark.slow
+def test_another_process_has_the_same_predictions(rng, tmp_path):
+    X = rng.normal(size=(7, D))
+    Y = rng.normal(size=(7, 1))
+    models = [
+        gi.architectures.build_deep_gp(X, Y, inference=["local", "global"], num_inducing=5),
+        gi.architectures.build_bnn(X, Y, inference="global", prior="scale", num_inducing=5),
+    ]
+    np.save(tmp_path / "X.npy", X)
+    for i, model in enumerate(models):
+        gi.save(shaken(model), tmp_path / f"{i}")
+    script = (
+        "import numpy as np, gpflow_gi as gi\n"
+        f"X = np.load({str(tmp_path / 'X.npy')!r})\n"
+        f"for i in range({len(models)}):\n"
+        f"    model = gi.load({str(tmp_path)!r} + f'/{{i}}')\n"
+        f"    f = model.predict_f(X, num_samples=3, seed=1)\n"
+        f"    np.save({str(tmp_path)!r} + f'/{{i}}.npy', np.stack(f))\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    for i, model in enumerate(models):
+        expected = np.stack(model.predict_f(X, num_samples=3, seed=1))
+        np.testing.assert_array_equal(np.load(tmp_path / f"{i}.npy"), expected)
+
+
+# Failures
+
+
+@pytest.fixture
+def model(rng):
+    X = rng.normal(size=(9, D))
+    return gi.architectures.build_bnn(X, X[:, :1], widths=(3,), num_inducing=4)
+
+
+def test_what_has_no_name_cannot_be_saved(rng, tmp_path):
+    model = network_with(lambda x: tf.nn.relu(x), rng)
+    with pytest.raises(SaveError, match=r"model.layers\[1\].function is .*lambda.*Define it"):
+        gi.save(model, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(TypeError, match=r"model must be a .*DeepGP, but is a Gaussian"):
+        gi.save(gpflow.likelihoods.Gaussian(), tmp_path / "model")
+
+
+def test_files_that_cannot_be_written_or_read(model, tmp_path):
+    with pytest.raises(SaveError, match="cannot be written"):
+        gi.save(model, tmp_path / "no" / "such" / "folder")
+    with pytest.raises(LoadError, match="there is no such file"):
+        gi.load(tmp_path / "nothing")
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(LoadError, match="damaged, or is not a model"):
+        gi.load(tmp_path / "text")
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9, 0.999])
+def test_a_file_cut_short_is_damaged(share, model, tmp_path):
+    path = tmp_path / "model"
+    gi.save(model, path)
+    os.truncate(path, int(share * path.stat().st_size))
+    with pytest.raises(LoadError, match="damaged"):
+        gi.load(path)
+
+
+def test_a_changed_byte_is_damage(model, tmp_path):
+    path = tmp_path / "model"
+    gi.save(model, path)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 255
+    path.write_bytes(content)
+    with pytest.raises(LoadError, match="damaged"):
+        gi.load(path)
+
+
+def test_an_earlier_file_survives_a_failure(model, tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    gi.save(model, path)
+    before = path.read_bytes()
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(archive.os, "fsync", full)
+    with pytest.raises(SaveError, match="No space left"):
+        gi.save(model, path)
+    assert path.read_bytes() == before and len(list(tmp_path.iterdir())) == 1
+
+
+def rewritten(path, change):
+    """The file with another architecture."""
+    with zipfile.ZipFile(path) as file:
+        architecture = json.loads(file.read(archive.ARCHITECTURE))
+        numbers = file.read(archive.PARAMETERS)
+    change(architecture)
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(archive.ARCHITECTURE, json.dumps(architecture))
+        file.writestr(archive.PARAMETERS, numbers)
+
+
+def test_newer_files_and_strange_names_are_refused(model, tmp_path):
+    path = tmp_path / "model"
+    gi.save(model, path)
+
+    def newer(architecture):
+        architecture["format"] = archive.FORMAT + 1
+        architecture["versions"]["gpflow_gi"] = "99.0"
+
+    rewritten(path, newer)
+    with pytest.raises(LoadError, match=r"written by gpflow_gi 99\.0.*pip install"):
+        gi.load(path)
+    for name, said in [
+        ("os:system", "uses 'system' of the module os"),
+        ("gpflow_gi.models.deep_gp:DeeperGP", "which the installed version .* does not have"),
+    ]:
+        gi.save(model, path)
+        rewritten(path, lambda architecture, name=name: architecture["model"].update(object=name))
+        with pytest.raises(LoadError, match=said):
+            gi.load(path)
+    gi.save(model, path)
+    rewritten(path, lambda architecture: architecture["model"].update(attributes={"layers": {}}))
+    with pytest.raises(LoadError, match="cannot be loaded"):
+        gi.load(path)
