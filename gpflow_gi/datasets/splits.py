@@ -44,7 +44,8 @@ def standard_split(table: Table, split: int) -> tuple[Table, Table]:
     :param split: 0, 1, ...; there is no last one.
     :return: the rows to train on and the rows to test on. Of 3 or 4 rows, where round(0.9 N) is N,
         one is to test on all the same.
-    :raises DataError: if `split` is negative, or if there are fewer than 3 rows.
+    :raises DataError: if `split` is negative, if there are fewer than 3 rows, or if the target is
+        constant in the rows to train on.
     """
     if split < 0:
         raise DataError(f"{table.name} has the splits 0, 1, 2 and so on, and no split {split}.")
@@ -54,7 +55,13 @@ def standard_split(table: Table, split: int) -> tuple[Table, Table]:
     generator = np.random.RandomState(1)
     for _ in range(split + 1):
         order = generator.permutation(num_rows)
-    return table.rows(order[:num_train]), table.rows(order[num_train:])
+    train, test = table.rows(order[:num_train]), table.rows(order[num_train:])
+    if np.ptp(train.Y) == 0:
+        raise DataError(
+            f"{table.name}, split {split}: the target {table.target_name!r} is "
+            f"{train.Y[0, 0]:g} in all {num_train} rows to train on; leave this split out."
+        )
+    return train, test
 
 
 def _check_enough_rows(table: Table) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .table import Array
 
@@ -12,31 +13,37 @@ class Standardiser:
     """The map of every column to mean zero and standard deviation one.
 
     Fit it on the rows to train on, and on no others. A column that is constant there maps to zero
-    and keeps its unit.
+    in every row, also in one where it has another value: nothing can be learned of it, and it has
+    no deviation to measure that value by. It comes back as the constant. So a target must not be
+    constant: whatever it is in other rows, it would look as if it had been predicted.
 
     :param mean: [D].
     :param scale: [D], positive: the standard deviations, and 1 for constant columns.
+    :param constant: [D], which columns are constant; or False: none.
     """
 
     mean: Array
     scale: Array
+    constant: NDArray[np.bool_] | bool = False
 
     @classmethod
     def fit(cls, values: Array) -> "Standardiser":
         """Take mean and (population) standard deviation of the columns.
 
-        :param values: [N, D], finite, with N >= 1.
+        :param values: [N, D], finite, with N >= 1. The differences within a column must be finite
+            too, which those between -1e308 and 1e308 are not.
         """
         # By way of [0, 1], where no square overflows or vanishes, and where a constant column is
         # exactly constant: the mean of many 0.1 is not 0.1.
         low, span = values.min(axis=0), np.ptp(values, axis=0)
-        unit = (values - low) / np.where(span > 0, span, 1.0)
+        constant = span == 0
+        unit = (values - low) / np.where(constant, 1.0, span)
         mean = low + span * unit.mean(axis=0)
-        return cls(mean, np.where(span > 0, span * unit.std(axis=0), 1.0))
+        return cls(mean, np.where(constant, 1.0, span * unit.std(axis=0)), constant)
 
     def transform(self, values: Array) -> Array:
         """The standardised `values`; both [..., D]."""
-        return (values - self.mean) / self.scale
+        return np.where(self.constant, 0.0, (values - self.mean) / self.scale)
 
     def inverse(self, standardised: Array) -> Array:
         """The values whose :meth:`transform` is `standardised`; both [..., D]."""

@@ -17,7 +17,6 @@ class UCISet:
 
     :param folder: where its files are published.
     :param num_rows: of data.txt.
-    :param num_columns: of data.txt, which may hold columns that are neither input nor target.
     :param input_names: the inputs, in their order.
     :param target_name: what is predicted.
     :param sha256: of data.txt; the identity of the data.
@@ -28,7 +27,6 @@ class UCISet:
 
     folder: str
     num_rows: int
-    num_columns: int
     input_names: tuple[str, ...]
     target_name: str
     sha256: str
@@ -41,7 +39,6 @@ UCI_SETS = {
     "boston": UCISet(
         folder="bostonHousing",
         num_rows=506,
-        num_columns=14,
         input_names=(
             "CRIM",
             "ZN",
@@ -65,7 +62,6 @@ UCI_SETS = {
     "concrete": UCISet(
         folder="concrete",
         num_rows=1030,
-        num_columns=9,
         input_names=(
             "cement",
             "blast furnace slag",
@@ -84,7 +80,6 @@ UCI_SETS = {
     "energy": UCISet(
         folder="energy",
         num_rows=768,
-        num_columns=9,
         input_names=(
             "relative compactness",
             "surface area",
@@ -103,7 +98,6 @@ UCI_SETS = {
     "kin8nm": UCISet(
         folder="kin8nm",
         num_rows=8192,
-        num_columns=9,
         input_names=(
             "theta1",
             "theta2",
@@ -122,7 +116,6 @@ UCI_SETS = {
     "naval": UCISet(
         folder="naval-propulsion-plant",
         num_rows=11934,
-        num_columns=18,
         input_names=(
             "lever position",
             "ship speed",
@@ -149,7 +142,6 @@ UCI_SETS = {
     "power": UCISet(
         folder="power-plant",
         num_rows=9568,
-        num_columns=5,
         input_names=(
             "temperature",
             "exhaust vacuum",
@@ -164,7 +156,6 @@ UCI_SETS = {
     "protein": UCISet(
         folder="protein-tertiary-structure",
         num_rows=45730,
-        num_columns=10,
         input_names=(
             "F1",
             "F2",
@@ -185,7 +176,6 @@ UCI_SETS = {
     "wine": UCISet(
         folder="wine-quality-red",
         num_rows=1599,
-        num_columns=12,
         input_names=(
             "fixed acidity",
             "volatile acidity",
@@ -207,7 +197,6 @@ UCI_SETS = {
     "yacht": UCISet(
         folder="yacht",
         num_rows=308,
-        num_columns=7,
         input_names=(
             "longitudinal position",
             "prismatic coefficient",

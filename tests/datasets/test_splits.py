@@ -85,3 +85,15 @@ def test_standard_split_has_no_last_one_but_a_first():
         standard_split(numbered(10), -1)
     with pytest.raises(DataError, match="numbers has 2 rows"):
         standard_split(numbered(2), 0)
+
+
+def test_standard_split_needs_a_target_that_varies_in_the_rows_to_train_on():
+    rows = np.arange(10.0)[:, None]
+    # Split 0 tests on row 5, see above, which is the only one with another target.
+    table = Table("one of ten", rows, (rows == 5) + 2.0, ("x",), "y")
+    with pytest.raises(DataError) as error:
+        standard_split(table, 0)
+    assert str(error.value) == (
+        "one of ten, split 0: the target 'y' is 2 in all 9 rows to train on; leave this split out."
+    )
+    assert len(standard_split(table, 1)[0].X) == 9

@@ -34,7 +34,7 @@ def tiny(monkeypatch, tmp_path):
     for file, content in contents.items():
         (folder / file).write_bytes(content.encode())
     hashes = [hashlib.sha256(content.encode()).hexdigest() for content in contents.values()]
-    described = UCISet("tinySet", 13, 4, ("d", "b"), "a", *hashes, num_splits=3)
+    described = UCISet("tinySet", 13, ("d", "b"), "a", *hashes, num_splits=3)
     monkeypatch.setitem(UCI_SETS, "tiny", described)
     monkeypatch.setenv("GPFLOW_GI_DATA", str(tmp_path))
     return values
@@ -127,7 +127,7 @@ def test_published_tables(published, name):
     inputs = np.loadtxt(folder / "index_features.txt", dtype=int)
     target = int(np.loadtxt(folder / "index_target.txt"))
     table = uci_table(name)
-    assert values.shape == (uci_set(name).num_rows, uci_set(name).num_columns)
+    assert len(values) == uci_set(name).num_rows
     np.testing.assert_array_equal(table.X, values[:, inputs], strict=True)
     np.testing.assert_array_equal(table.Y, values[:, [target]], strict=True)
     assert len(table.input_names) == len(set(table.input_names)) == len(inputs)
