@@ -78,7 +78,8 @@ def remove_unclaimed(folder: Path) -> None:
     :param folder: of records.
     """
     for part in folder.glob(".*.part"):
-        with suppress(OSError), part.open("rb") as file:
+        # For writing, without which NFS gives no exclusive lock.
+        with suppress(OSError), part.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             part.unlink()
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
 from socket import gethostname
 from typing import Any
@@ -66,7 +67,7 @@ class Trial:
             "version": __version__,
         }
 
-    @property
+    @cached_property
     def key(self) -> str:
         """What tells this trial from all others."""
         return key_of(self.identity())

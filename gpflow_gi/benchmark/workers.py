@@ -131,11 +131,13 @@ class Worker:
         limit = task.time_limit
         if limit is not None and started is not None and time.monotonic() - started > limit:
             return "TimeLimit", f"it took longer than {limit:g} s."
+        if task.memory_limit is None:
+            return None
         try:
             memory = psutil.Process(self._process.pid).memory_info().rss / 1e6
         except psutil.NoSuchProcess:
             return None
-        if task.memory_limit is not None and memory > task.memory_limit:
+        if memory > task.memory_limit:
             return "MemoryLimit", f"it took {memory:.0f} MB; {task.memory_limit:g} MB are allowed."
         return None
 

@@ -4,6 +4,7 @@ import fcntl
 import json
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -50,7 +51,16 @@ def test_the_key_is_a_hash_of_all_that_the_result_depends_on(monkeypatch):
     assert len({one.key, *(other.key for other in others)}) == 1 + len(others)
     key = one.key
     monkeypatch.setattr(records, "__version__", "99.0")
-    assert one.key != key
+    assert replace(one).key != key
+
+
+def test_the_key_is_made_once(monkeypatch):
+    made, key_of = [], records.key_of
+    monkeypatch.setattr(records, "key_of", lambda identity: made.append(1) or key_of(identity))
+    one = trial()
+    assert one.key == one.key == pickle.loads(pickle.dumps(one)).key
+    assert len(made) == 1
+    assert one == trial()
 
 
 def test_the_key_depends_on_nothing_else():

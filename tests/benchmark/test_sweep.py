@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -72,7 +73,7 @@ def num_records(folder):
     return len(list((folder / "records").glob("*.json")))
 
 
-def until(condition, seconds=10):
+def until(condition, seconds=50):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it never came to that"
@@ -85,7 +86,7 @@ def kill_with_workers(driver):
     driver.kill()
     driver.wait()
     assert workers
-    until(lambda: all(is_gone(worker) for worker in workers), 2)
+    until(lambda: all(is_gone(worker) for worker in workers))
 
 
 def is_gone(process):
@@ -123,7 +124,9 @@ def test_a_sweep_and_the_same_again(folder, counts, capsys):
     assert kept(folder) == dict.fromkeys(TITLES, "done")
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 12
-    assert said[-1].startswith("12/12 ") and "log density -2.00, 0.0 s" in said[-1]
+    assert said[-1].startswith("12/12 ") and re.search(
+        r"log density -2\.00, \d+(\.\d)? s", said[-1]
+    )
     again = run(folder, budget)
     assert [record["started"] for record in again] == [record["started"] for record in first]
     assert lines(counts, "begun") == TITLES
@@ -171,7 +174,7 @@ def test_a_killed_worker_costs_its_trial(folder, counts, driver):
     until(lambda: len(lines(counts, "begun")) >= 3)
     worker = psutil.Process(process.pid).children()[0]
     worker.kill()
-    assert process.wait(20) == 0
+    assert process.wait(50) == 0
     statuses = kept(folder)
     assert list(statuses) == TITLES
     assert list(statuses.values()).count("failed") <= 1  # 0 if it was between two trials
@@ -187,7 +190,7 @@ def test_a_killed_driver_costs_the_trials_in_flight(folder, counts, driver):
     begun = lines(counts, "begun")
     assert 3 <= len(done) and len(begun) <= len(done) + 2
 
-    assert driver(budget).wait(20) == 0
+    assert driver(budget).wait(50) == 0
     assert kept(folder) == dict.fromkeys(TITLES, "done")
     times = Counter(lines(counts, "begun"))
     assert all(times[title] == 1 for title in done)
@@ -208,20 +211,18 @@ def test_drivers_killed_again_and_again_do_nothing_twice(folder, counts, driver)
         kill_with_workers(process)
     done = set(kept_so_far(folder))
     before = Counter(lines(counts, "begun"))
-    assert driver(budget).wait(20) == 0
+    assert driver(budget).wait(50) == 0
     assert kept(folder) == dict.fromkeys(TITLES, "done")
     after = Counter(lines(counts, "begun"))
     assert all(after[title] == before[title] for title in done)
 
 
 def test_an_interrupt_stops_at_once_and_cleanly(folder, counts, driver):
-    process = driver({"counts": counts, "seconds": 5.0})
+    process = driver({"counts": counts, "seconds": 60.0})
     until(lambda: len(lines(counts, "begun")) == 2)
     workers = psutil.Process(process.pid).children()
-    began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=5)
-    assert time.monotonic() - began < 3
+    process.communicate(timeout=40)  # less than a trial takes
     assert all(is_gone(worker) for worker in workers)
     assert kept(folder) == {}
 
@@ -231,7 +232,7 @@ def test_two_drivers_in_one_folder(folder, counts, driver):
     until(lambda: lines(counts, "begun"))
     with pytest.raises(SweepRunningError, match="another sweep is running in"):
         run(folder, {"counts": counts, "seconds": 0.5})
-    assert process.wait(20) == 0
+    assert process.wait(50) == 0
     assert lines(counts, "begun") == TITLES
 
 
