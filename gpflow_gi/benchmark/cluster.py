@@ -10,6 +10,7 @@ from concurrent.futures import CancelledError, Future
 from typing import Any
 
 from dask.distributed import Client, KilledWorker
+from distributed.comm.addressing import get_address_host_port
 
 from . import records
 from .worker import StopSweepError, Task
@@ -39,16 +40,23 @@ class ClusterWorkers:
     """The workers of a cluster, used as :class:`gpflow_gi.benchmark.workers.LocalWorkers` are.
 
     :param address: of the scheduler: "tcp://host:8786".
-    :raises ClusterError: if no scheduler answers there.
+    :raises ClusterError: if that is no address, or if no scheduler answers there.
     """
 
     def __init__(self, address: str) -> None:
         # What becomes of lost connections is said by the sweep, in one line.
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self._address = address
+        # A client that is given none raises too, but is not rid of without a traceback.
+        try:
+            get_address_host_port(address)
+        except ValueError as error:
+            raise ClusterError(
+                f"{address!r} is not the address of a scheduler, such as tcp://host:8786 ({error})."
+            ) from None
         try:
             self._client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError) as error:  # TypeError: TLS without certificates
             raise ClusterError(f"no scheduler answers at {address} ({error}).") from None
         self._executor = self._client.get_executor(pure=False)
 

@@ -4,6 +4,7 @@ TensorFlow takes many seconds to import, so it is imported last: after the argum
 the folder for the results have been found in order.
 """
 
+import os
 from collections.abc import Sequence
 
 from gpflow_gi._version import __version__
@@ -12,15 +13,31 @@ from . import benchmark, compare, experiment, report
 from .arguments import Parser
 from .console import INTERRUPTED, MISUSED, say_error
 
+NOT_READ = 141
+"""The exit code of a program that is ended by SIGPIPE, as a shell counts."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     :param arguments: without the program's name; None means those of the process.
     :return: the exit code: 0, 1 if training failed, 2 if the arguments, the data or the folder for
-        the results cannot be used, 130 if interrupted. What went wrong is one line on standard
-        error.
+        the results cannot be used, 130 if interrupted, 141 if whoever reads what it says has gone
+        (``gpflow-gi benchmark --list | head -1``). What went wrong is one line on standard error.
     """
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            # Here, and not when Python ends, where it cannot be caught. There may be no output.
+            print(end="", flush=True)
+    except BrokenPipeError:
+        # What is left to say is said to nobody.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return NOT_READ
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.command is None:
@@ -29,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(options.run(options))
     except KeyboardInterrupt:
-        return say_error("interrupted; nothing was written.", INTERRUPTED)
+        return say_error("interrupted before it was done.", INTERRUPTED)
 
 
 def _parser() -> Parser:

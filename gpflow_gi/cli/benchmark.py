@@ -133,7 +133,10 @@ def add_to(commands: Any) -> None:
 
 def _names(text: str) -> tuple[str, ...]:
     """Names with commas between them, each of them once."""
-    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise argparse.ArgumentTypeError(f"must be names with commas between them, but is {text!r}")
+    return names
 
 
 def _splits(text: str) -> Sequence[int]:
@@ -174,8 +177,12 @@ def run(options: argparse.Namespace) -> int:
         trials = sweep.plan(data, options.splits, methods, asdict(budget), options.seed)
         if not trials:
             raise ValueError("there is nothing to run: no data set has such a split.")
-        sweep.prepare(options.out)
         workers = _workers(options)
+        try:
+            sweep.prepare(options.out)
+        except sweep.FolderError:
+            workers.close()
+            raise
     except (ValueError, sweep.FolderError) as error:  # DataError is a ValueError
         return say_error(str(error), MISUSED)
     _say_plan(options, budget, data, trials)
@@ -231,15 +238,20 @@ def _numbers(budget: Budget) -> str:
 
 
 def _method(name: str) -> Method:
+    from gpflow_gi.datasets.near import near_names
+
     if name not in METHODS:
-        raise ValueError(f"there is no method {name!r}; there is {', '.join(METHODS)}.")
+        near = near_names(name, METHODS)
+        meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise ValueError(f"there is no method {name!r}.{meant} --list says which there are.")
     return METHODS[name]
 
 
 def _changed(budget: Budget, changes: Iterable[str]) -> Budget:
     """The budget with other numbers, and with a name that says so.
 
-    :raises ValueError: if there is no such number, or if the budget refuses it.
+    :raises ValueError: if a change names no number of the budget, or gives it a value that no
+        trial can run with.
     """
     numbers = asdict(budget)
     del numbers["name"]
@@ -248,14 +260,14 @@ def _changed(budget: Budget, changes: Iterable[str]) -> Budget:
         name, _, text = change.partition("=")
         if name not in numbers:
             raise ValueError(f"--set {change}: the budget has {', '.join(numbers)}.")
-        kind = type(numbers[name])
+        if isinstance(numbers[name], float):
+            parse = arguments.positive
+        else:
+            parse = arguments.count_or_none if name == "kl_warmup" else arguments.count
         try:
-            changed[name] = kind(text)
-            if not 0 <= changed[name] < float("inf"):
-                raise ValueError
-        except ValueError:
-            what = "a whole number" if kind is int else "a number"
-            raise ValueError(f"--set {change}: {name} must be {what}, 0 or more.") from None
+            changed[name] = parse(text)
+        except argparse.ArgumentTypeError as error:
+            raise ValueError(f"--set {change}: {name} {error}.") from None
     news = [f"{name}={value}" for name, value in changed.items() if value != numbers[name]]
     return replace(budget, name=", ".join([budget.name, *sorted(news)]), **changed)
 
@@ -266,6 +278,7 @@ def _data(options: argparse.Namespace) -> list[dict[str, Any]]:
     :raises ValueError: if none are asked for, or if they cannot be used.
     """
     from gpflow_gi.benchmark.data import describe, describe_csv
+    from gpflow_gi.datasets import UCI_SETS
 
     if options.data is None:
         if options.target is not None or options.drop:
@@ -275,7 +288,8 @@ def _data(options: argparse.Namespace) -> list[dict[str, Any]]:
         return [describe(name) for name in options.datasets]
     if options.target is None:
         raise ValueError("--data needs --target COLUMN: the column to predict.")
-    if options.data.stem in options.datasets:
+    # Also where that set is not asked for: records of both could meet in a report.
+    if options.data.stem in UCI_SETS:
         raise ValueError(f"{options.data} has the name of a UCI set: rename it.")
     described = describe_csv(options.data, options.target, options.drop)
     return [*map(describe, options.datasets), described]

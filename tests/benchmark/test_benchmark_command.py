@@ -4,13 +4,15 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
+import numpy as np
 import pytest
 
 from gpflow_gi import datasets
 from gpflow_gi.benchmark import data as benchmark_data
 from gpflow_gi.benchmark import sweep
+from gpflow_gi.benchmark.budgets import QUICK
 from gpflow_gi.benchmark.lock import only_sweep
 from gpflow_gi.benchmark.methods import METHODS
 from gpflow_gi.cli import benchmark, main
@@ -19,6 +21,11 @@ from .synthetic import HERE, lines
 from .test_sweep import num_records
 
 METHOD = next(iter(METHODS))
+
+PROGRAM = [sys.executable, "-m", "gpflow_gi.cli"]
+
+BUFFERED = {**os.environ, "PYTHONUNBUFFERED": ""}
+"""An environment in which what is said at once arrives at once."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,16 @@ def test_changed_budgets_have_another_name():
     assert benchmark._changed(Budget(), []) == Budget()
 
 
+def test_no_number_of_a_budget_may_be_zero_but_the_warmup():
+    for field in fields(QUICK):
+        if field.name == "kl_warmup":
+            changed = benchmark._changed(QUICK, ["kl_warmup=0"])
+            assert changed == replace(QUICK, name="quick, kl_warmup=0", kl_warmup=0)
+        elif field.name != "name":
+            with pytest.raises(ValueError, match=f"--set {field.name}=0: {field.name} must be a "):
+                benchmark._changed(QUICK, [f"{field.name}=0"])
+
+
 def test_failures_are_listed(command, capsys, monkeypatch):
     monkeypatch.setattr(sweep, "TRIAL_FUNCTION", f"{HERE}:fails")
     assert command() == 1
@@ -147,7 +164,7 @@ def test_an_interrupt(csv, tmp_path):
     )
     assert process.stderr.readline().startswith("1/20 table split 0")
     os.killpg(process.pid, signal.SIGINT)
-    error = process.communicate(timeout=10)[1]
+    error = process.communicate(timeout=50)[1]
     assert process.returncode == 130
     assert num_records(out) == 1
     assert error.splitlines() == [
@@ -181,15 +198,31 @@ def test_splits(text, numbers):
         (["--data", "table.csv"], "--data needs --target"),
         (["--data", "table.csv", "--target", "y"], "table.csv: there is no such file"),
         (["--data", "d/yacht.csv", "--target", "y", "--datasets", "yacht"], "rename it"),
+        (["--data", "d/yacht.csv", "--target", "y"], "d/yacht.csv has the name of a UCI set"),
+        (["--data", "wine.txt", "--target", "y", "--datasets", "yacht"], "rename it"),
         (["--datasets", "yatch"], "yatch"),
-        (["--datasets", "yacht", "--methods", "svm"], f"no method 'svm'; there is {METHOD}"),
+        (["--datasets", ""], "--datasets: must be names with commas between them, but is ''"),
+        (["--datasets", "yacht", "--methods", ""], "--methods: must be names with commas"),
+        (["--datasets", "yacht", "--methods", " ,"], "--methods: must be names with commas"),
+        (
+            ["--datasets", "yacht", "--methods", "SVPG"],
+            "there is no method 'SVPG'. Did you mean 'svgp'? --list says which there are.\n",
+        ),
+        (["--datasets", "yacht", "--methods", "zzz"], "no method 'zzz'. --list says"),
         (["--splits", "0"], "--splits: must be a number of splits, FIRST:END"),
         (["--splits", "3:3"], "--splits"),
         (["--splits", "-1"], "--splits"),
         (["--splits", "1,x"], "--splits"),
         (["--splits", "1,-2"], "--splits"),
         (["--budget", "none"], "--budget"),
-        (["--datasets", "yacht", "--set", "steps"], "steps must be a whole number, 0 or more"),
+        (
+            ["--datasets", "yacht", "--set", "steps"],
+            "--set steps: steps must be a whole number of at least 1, but is ''.",
+        ),
+        (["--datasets", "yacht", "--set", "steps=0"], "steps must be a whole number of at least 1"),
+        (["--datasets", "yacht", "--set", "kl_warmup=-1"], "kl_warmup must be a whole number, 0 o"),
+        (["--datasets", "yacht", "--set", "learning_rate=0"], "must be a positive number"),
+        (["--datasets", "yacht", "--set", "learning_rate=nan"], "must be a positive number"),
         (["--datasets", "yacht", "--set", "steps=many"], "steps must be a whole number"),
         (["--datasets", "yacht", "--set", "steps=1.5"], "steps must be a whole number"),
         (["--datasets", "yacht", "--set", "steps=-1"], "steps must be a whole number"),
@@ -219,6 +252,34 @@ def test_no_cluster(capsys, csv, tmp_path, monkeypatch):
     arguments = ["--data", csv, "--target", "y", "--out", str(tmp_path / "out")]
     error = error_of(capsys, *arguments, "--dask", "tcp://127.0.0.1:1")
     assert "no scheduler answers at tcp://127.0.0.1:1" in error
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("address", ["foo", "tcp://", "tcp://host:port", "nonsense://host:1"])
+def test_what_is_no_address_is_one_line(csv, tmp_path, address):
+    """Of the whole process: what is left of a connection may complain when Python ends."""
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    arguments = ["--data", csv, "--target", "y", "--out", str(tmp_path / "out")]
+    run = subprocess.run(
+        [*PROGRAM, "benchmark", *arguments, "--dask", address], capture_output=True, text=True
+    )
+    assert run.returncode == 2 and run.stdout == ""
+    assert run.stderr.startswith(f"gpflow-gi: error: {address!r} is not the address of a schedul")
+    assert run.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_cluster_is_left_if_there_is_no_folder(capsys, csv, tmp_path, monkeypatch):
+    closed = []
+
+    class Workers:
+        def close(self):
+            closed.append(self)
+
+    monkeypatch.setattr(benchmark, "_workers", lambda options: Workers())
+    error = error_of(capsys, "--data", csv, "--target", "y", "--out", str(tmp_path))
+    assert "is not the folder of a sweep" in error
+    assert len(closed) == 1
 
 
 def test_the_extra_that_a_cluster_needs(capsys, csv, tmp_path, monkeypatch):
@@ -226,6 +287,27 @@ def test_the_extra_that_a_cluster_needs(capsys, csv, tmp_path, monkeypatch):
     arguments = ["--data", csv, "--target", "y", "--out", str(tmp_path / "out")]
     error = error_of(capsys, *arguments, "--dask", "tcp://127.0.0.1:1")
     assert "pip install 'gpflow-gi[cluster]'" in error
+
+
+def test_the_rows_of_a_csv_are_what_is_described(csv):
+    table = benchmark_data.table_of(benchmark_data.describe_csv(csv, "y", ["a"]))
+    assert (table.name, table.input_names, table.target_name) == ("table", ("b",), "y")
+    np.testing.assert_array_equal(table.X, [[i * i] for i in range(10)])
+    np.testing.assert_array_equal(table.Y, [[i % 3] for i in range(10)])
+
+
+@pytest.mark.skipif(
+    not os.environ.get("GPFLOW_GI_DATA"),
+    reason="GPFLOW_GI_DATA names no folder with the published files of the UCI sets",
+)
+def test_the_rows_of_a_uci_set_are_what_is_described():
+    table, expected = (
+        benchmark_data.table_of(benchmark_data.describe("yacht")),
+        datasets.uci_table("yacht"),
+    )
+    assert table.name == "yacht" and table.X.shape == (308, 6)
+    np.testing.assert_array_equal(table.X, expected.X)
+    np.testing.assert_array_equal(table.Y, expected.Y)
 
 
 def test_splits_that_a_data_set_lacks_are_said(command, capsys, monkeypatch, tmp_path):
@@ -236,6 +318,51 @@ def test_splits_that_a_data_set_lacks_are_said(command, capsys, monkeypatch, tmp
     assert lines(tmp_path / "counts", "begun") == [f"protein {i} {METHOD}" for i in (3, 4)]
     assert main(["benchmark", *arguments, "--splits", "5,6"]) == 2
     assert "there is nothing to run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["benchmark", "--list"], ["--help"], ["--version"]])
+def test_nobody_reads_what_is_said(arguments):
+    """As with `| head -1`, once head has its line."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as closed:
+        run = subprocess.run(
+            [*PROGRAM, *arguments], stdout=closed, stderr=subprocess.PIPE, env=BUFFERED
+        )
+    assert run.stderr == b""
+    assert run.returncode == 141
+
+
+def test_the_reader_leaves_during_a_command(csv, tmp_path):
+    script = (
+        "import sys\nfrom gpflow_gi.benchmark import sweep\nfrom gpflow_gi.cli import main\n"
+        f"sweep.TRIAL_FUNCTION = '{HERE}:fails'\nsys.exit(main(sys.argv[1:]))\n"
+    )
+    out = tmp_path / "out"
+    arguments = ["benchmark", "--data", csv, "--target", "y", "--out", str(out)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *arguments, "--methods", METHOD, "--splits", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=BUFFERED,
+    )
+    assert process.stdout.readline().startswith(b"2 trials: ")
+    process.stdout.close()
+    error = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(50) == 141
+    # The trials themselves are run, and say so elsewhere.
+    assert error.count(b"\n") == 2 and b"Traceback" not in error
+    assert num_records(out) == 2
+
+
+def test_an_interrupt_before_the_sweep(capsys, monkeypatch):
+    def interrupt(options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(benchmark, "_data", interrupt)
+    assert main(["benchmark", "--datasets", "yacht"]) == 130
+    assert capsys.readouterr().err == "gpflow-gi: error: interrupted before it was done.\n"
 
 
 def test_the_list_imports_no_tensorflow():

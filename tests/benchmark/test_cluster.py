@@ -56,7 +56,7 @@ def test_crashes_and_a_killed_worker(cluster, tmp_path, counts):
         "a 2 m": "hang",
     }
     budget = {"counts": counts, "crash": crash}
-    result = run(cluster, tmp_path / "out", budget, time_limit=2.0)
+    result = run(cluster, tmp_path / "out", budget, time_limit=5.0)
     statuses = kept(tmp_path / "out")
     assert list(statuses) == TITLES
     kinds = {
@@ -84,7 +84,7 @@ def test_a_killed_driver_and_another_one(cluster, tmp_path, counts):
         f"    ClusterWorkers({cluster.scheduler_address!r}), function=HERE + ':behaves')\n"
     )
     first = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE)
-    until(lambda: num_records(folder) >= 2, 20)
+    until(lambda: num_records(folder) >= 2)
     with pytest.raises(SweepRunningError):
         run(cluster, folder, budget)
     first.send_signal(signal.SIGKILL)
@@ -99,7 +99,7 @@ def test_a_killed_driver_and_another_one(cluster, tmp_path, counts):
 
 
 def test_an_interrupt_ends_the_trials_on_the_cluster(cluster, tmp_path, counts, monkeypatch):
-    folder, budget = tmp_path / "out", {"counts": counts, "seconds": 20.0}
+    folder, budget = tmp_path / "out", {"counts": counts, "seconds": 60.0}
     begun = sweep.Progress.show
 
     def interrupt(*arguments):
@@ -112,8 +112,8 @@ def test_an_interrupt_ends_the_trials_on_the_cluster(cluster, tmp_path, counts, 
     with pytest.raises(KeyboardInterrupt):
         run(cluster, folder, budget)
     with Client(cluster.scheduler_address, set_as_default=False) as client:
-        until(lambda: not any(client.processing().values()), 5)
-    assert time.monotonic() - start < 15
+        until(lambda: not any(client.processing().values()), 40)
+    assert time.monotonic() - start < 55  # a trial takes 60 s
     with only_sweep(folder / "records"):
         assert kept_nothing(folder)
 
@@ -137,7 +137,7 @@ def test_a_scheduler_that_is_killed_stops_the_sweep(tmp_path, counts):
         sweep.run(
             trials(budget), tmp_path / "out", ClusterWorkers(address), function=f"{HERE}:behaves"
         )
-    assert scheduler.wait(5) == -9
+    assert scheduler.wait(50) == -9
     scheduler.stdout.close()
     assert set(kept(tmp_path / "out").values()) == {"done"} and num_records(tmp_path / "out") == 4
 
@@ -158,8 +158,8 @@ def test_no_cluster(monkeypatch):
     monkeypatch.setattr("gpflow_gi.benchmark.cluster.CONNECT_SECONDS", 0.3)
     with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://127\.0\.0\.1:1 "):
         ClusterWorkers("tcp://127.0.0.1:1")
-    with pytest.raises(ClusterError, match="no scheduler answers at nonsense://x"):
-        ClusterWorkers("nonsense://x")
+    with pytest.raises(ClusterError, match="'nonsense://x:1' is not the address of a scheduler"):
+        ClusterWorkers("nonsense://x:1")
 
 
 def test_workers_without_the_folder_are_refused(cluster, tmp_path, counts):
