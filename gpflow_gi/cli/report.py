@@ -14,8 +14,6 @@ from gpflow_gi.experiments.results_folder import (
 from . import arguments
 from .console import MISUSED, say, say_error
 
-_SHOWN = ("log_density", "elbo")
-
 
 def add_to(commands: Any) -> None:
     """Add the command to a parser's commands."""
@@ -48,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
     :return: the exit code.
     """
-    from gpflow_gi.benchmark.report import contents, files, reading, tables
+    from gpflow_gi.benchmark.report import contents, files, reading, statistics, tables
 
     out = options.out or options.folder / "report"
     try:
@@ -63,9 +61,13 @@ def run(options: argparse.Namespace) -> int:
         say(sentence)
     for budget in report.budgets:
         for metric in budget.metrics:
-            if metric.metric.name in _SHOWN:
+            if metric.metric.name in statistics.MAIN:
                 print(f"\n{metric.metric.title}, budget {budget.budget}\n")
                 print(tables.terminal(metric.table))
-    print("\nMean ± standard error over splits. *: best, ~: not to be told from it.")
+    print(
+        "\nMean ± standard error over splits. "
+        f"*: best, ~: not to be told from it (paired t-test at {statistics.LEVEL:.0%})."
+        "\nOf one common split nothing can be told: there are no marks."
+    )
     print(f"The report is {out / 'report.html'}; all of it is in {out}{os.sep}", flush=True)
     return 0

@@ -2,6 +2,9 @@
 
 import json
 
+from gpflow_gi.benchmark.records import DONE, FAILED, key_of
+from gpflow_gi.datasets import UCI_SETS
+
 QUICK = {"name": "quick", "steps": 500}
 
 
@@ -9,12 +12,12 @@ def record(dataset, split, method, log_density=None, **changes):
     """A record of a trial, done unless an error is given.
 
     :param log_density: other metrics follow `changes`, or are None.
-    :param changes: budget, seed, version, started, settings, sha256, error, seconds and metrics.
+    :param changes: budget, seed, version, versions, started, host, settings, sha256 (that of UCI's
+        data, if there are some of that name), error, seconds and metrics.
     """
     error = changes.pop("error", None)
     found = {
-        "key": "0123456789abcdef",
-        "status": "failed" if error else "done",
+        "status": FAILED if error else DONE,
         "trial": {
             "dataset": dataset,
             "split": split,
@@ -24,7 +27,10 @@ def record(dataset, split, method, log_density=None, **changes):
             "settings": changes.pop("settings", {"layers": 2}),
         },
         "data": {
-            "sha256": changes.pop("sha256", dataset),
+            "name": dataset,
+            "sha256": changes.pop(
+                "sha256", UCI_SETS[dataset].sha256 if dataset in UCI_SETS else dataset
+            ),
             "num_train": 90,
             "num_test": 10,
             "num_inputs": 3,
@@ -32,8 +38,9 @@ def record(dataset, split, method, log_density=None, **changes):
         },
         "version": changes.pop("version", "1.0"),
         "started": changes.pop("started", "2026-01-01T12:00:00+00:00"),
-        "host": "here",
+        "host": changes.pop("host", "here"),
     }
+    found["key"] = key_of(found)
     seconds = changes.pop("seconds", 10.0)
     if error:
         name, message = error
@@ -43,6 +50,7 @@ def record(dataset, split, method, log_density=None, **changes):
         names = ("elbo", "rmse", "crps", "pit_error", "coverage_50", "coverage_90", "coverage_95")
         metrics = {name: changes.pop(name, None) for name in names}
         found["metrics"] = {"log_density": log_density, **metrics}
+        found["versions"] = changes.pop("versions", {})
         found["cost"] = {"seconds": seconds, "peak_memory_mb": 100.0, "num_parameters": 7}
     assert not changes, changes
     return found
@@ -52,7 +60,7 @@ def write(folder, *records):
     """Write records into a folder of a sweep, each to a file of its own."""
     (folder / "records").mkdir(parents=True, exist_ok=True)
     for i, one in enumerate(records, start=len(list((folder / "records").iterdir()))):
-        (folder / "records" / f"trial-{i:04}.json").write_text(json.dumps(one))
+        (folder / "records" / f"trial-{i:04}-{one['key']}.json").write_text(json.dumps(one))
     return folder
 
 

@@ -1,5 +1,6 @@
 """Whole reports: the files, the page and the command."""
 
+import itertools
 import re
 import subprocess
 import sys
@@ -8,9 +9,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from gpflow_gi.benchmark.report import contents, files, reading
-from gpflow_gi.benchmark.report.figures import dot_panel, rank_diagram, svg
+from gpflow_gi.benchmark.report.figures import dot_panel, dot_plot, rank_diagram, svg
 from gpflow_gi.benchmark.report.statistics import METRICS, Ranks, ranks
 from gpflow_gi.cli import main
 
@@ -218,15 +220,53 @@ def test_superseded_records_are_said_and_not_used(tmp_path):
 def test_mixtures_under_one_name_are_said(tmp_path):
     write(
         tmp_path,
-        record("a", 0, "gp", -1.0, settings={"layers": 2}, sha256="first"),
-        record("a", 1, "gp", -1.0, settings={"layers": 3}, sha256="first", seed=1),
-        record("a", 0, "linear", -1.0, sha256="second"),
+        record("a", 0, "gp", -1.0, settings={"layers": 2}),
+        record("a", 1, "gp", -1.0, settings={"layers": 3}, seed=1, host="there"),
     )
     assert make(tmp_path).budgets[0].notices == [
         "2 seeds: they are averaged within each split.",
         "Means mix different settings under one name: gp.",
-        "Means mix different files of data under one name: a.",
+        "Seconds are of several hosts: here (1 trial), there (1 trial).",
     ]
+
+
+def test_data_of_one_name_are_never_averaged(tmp_path):
+    write(
+        tmp_path,
+        record("a", 0, "gp", -1.0, sha256="first 000"),
+        record("a", 0, "gp", -5.0, sha256="second 00"),
+    )
+    report = make(tmp_path)
+    means = report.summary.query("metric == 'log_density'").set_index("dataset")["mean"]
+    assert means.to_dict() == {"a (first 00)": -1, "a (second 0)": -5}
+    assert (
+        "Different data of one name are reported on their own, told apart by the first digits of "
+        "their SHA-256: a (first 00), a (second 0)."
+    ) in report.overview
+
+
+def test_published_numbers_are_for_the_same_data_alone(tmp_path):
+    write(
+        tmp_path,
+        record("yacht", 0, "gp", -1.0, sha256="something else"),
+        record("boston", 0, "gp", -1.0),
+    )
+    found = make(tmp_path).budgets[0].metrics[0].published
+    assert [dataset for dataset, _ in found.rows] == ["boston"]
+
+
+def test_versions_of_the_software_are_said(tmp_path):
+    software = {"python": "3.11.4", "gpflow": "2.9.2", "tensorflow": "2.15.0"}
+    write(
+        tmp_path,
+        record("a", 0, "gp", -1.0, versions=software),
+        record("a", 1, "gp", -1.0, versions={**software, "tensorflow": "2.16.1"}),
+        record("a", 2, "gp", error=("ValueError", "no")),
+    )
+    said = (
+        "Trained with Python 3.11.4, GPflow 2.9.2, TensorFlow 2.15.0 (1 trial), 2.16.1 (1 trial)."
+    )
+    assert said in make(tmp_path).overview
 
 
 def test_failures_are_counted_and_listed_with_their_error(tmp_path):
@@ -260,15 +300,20 @@ def test_a_sweep_of_failures_alone_has_a_report(tmp_path, capsys):
 
 
 def test_dots_stand_at_the_means_with_bars_of_one_standard_error():
-    values = pd.DataFrame({"a": [1.0, 3.0], "b": [4.0, 4.5]})
+    # Two plain, the best, and one that is tied with it.
+    values = pd.DataFrame(
+        {"a": [-80.0, -80.1], "b": [-60.0, -60.2], "c": [8.0, 9.0], "d": [9.0, 7.0]}
+    )
     ax = dot_panel(values, METRICS["log_density"]).axes[0]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
-    for i, (container, mean, error) in enumerate(
-        zip(ax.containers, [2.0, 4.25], [1.0, 0.25], strict=True)
-    ):
-        dot, _, (bar,) = container.lines
-        assert (dot.get_xdata().item(), dot.get_ydata().item()) == (mean, i)
-        np.testing.assert_allclose(bar.get_segments()[0][:, 0], [mean - error, mean + error])
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b", "c", "d"]
+    drawn = {}
+    for container in ax.containers:
+        dots, _, (bars,) = container.lines
+        for x, y, ends in zip(*dots.get_data(), bars.get_segments(), strict=True):
+            drawn[round(y)] = (x, *ends[:, 0])
+    for i, name in enumerate(values):
+        mean, error = values[name].mean(), values[name].sem()
+        np.testing.assert_allclose(drawn[i], (mean, mean - error, mean + error))
     assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first on top
 
 
@@ -290,11 +335,51 @@ def test_what_lies_far_off_does_not_flatten_the_rest(metric, far):
 
 
 def test_numbers_along_the_axis_are_short():
-    for scale, unit in [(1.0, ""), (1e-4, " in 1e-04"), (1e6, " in 1e+06")]:
+    for scale, unit in [
+        (1.0, " "),
+        (0.1, " "),
+        (1e-2, " in 1e-02\n"),
+        (1e-4, " in 1e-04\n"),
+        (1e6, " in 1e+06\n"),
+    ]:
         values = scale * pd.DataFrame({"a": [2.0, 3.0], "b": [4.0, 4.5]})
         figure = dot_panel(values, METRICS["rmse"])
-        assert figure.axes[0].get_xlabel() == f"Test RMSE{unit} (axis reversed)"
-        assert ">4<" in svg(figure, "label", {}) or ">4.0<" in svg(figure, "label", {})
+        assert figure.axes[0].get_xlabel() == f"Test RMSE{unit}(axis reversed)"
+        assert f">{'0.4' if scale == 0.1 else '4'}<" in svg(figure, "label", {})
+
+
+@pytest.mark.parametrize("low", [0.98e-4, 3.21e-3, 0.01234, 0.0987, 0.6135, 7.123, 999.0, 98765.0])
+@pytest.mark.parametrize("share", [1e-3, 0.01, 0.1, 1.0])
+def test_numbers_along_the_axis_do_not_touch(low, share):
+    values = pd.DataFrame({"bnn-factorised-global-standard": [low, low], "b": 2 * [low]})
+    values["b"] *= 1 + share
+    figure = dot_panel(values, METRICS["rmse"])
+    FigureCanvasAgg(figure).draw()
+    ax = figure.axes[0]
+    first, last = sorted(ax.get_xlim())
+    ticks = [tick for tick in ax.xaxis.get_major_ticks() if first <= tick.get_loc() <= last]
+    boxes = sorted(tuple(tick.label1.get_window_extent().extents) for tick in ticks)
+    assert len(boxes) >= 2
+    assert all(one[2] < other[0] for one, other in itertools.pairwise(boxes))
+
+
+def test_methods_that_failed_are_said_in_figures(tmp_path):
+    failure = ("TimeLimit", "too slow")
+    write(
+        tmp_path,
+        *table({"gp": [-1.0, -1.5], "linear": [-2.0, -2.5]}),
+        *table({"gp": [-1.0, -1.5], "linear": [-2.0, -2.5], "bnn": [-3.0, None]}, "b"),
+        record("a", 0, "bnn", error=failure),
+        record("b", 1, "bnn", error=failure),
+        record("a", 0, "slow", error=failure),
+    )
+    metric = make(tmp_path).budgets[0].metrics[0]
+    said = []
+    for ax in dot_plot(metric.values, metric.metric, metric.failed).axes:
+        rows = [label.get_text() for label in ax.get_yticklabels()]
+        assert rows == ["linear", "gp", "bnn", "slow"]
+        said.append([(rows[text.xy[1]], text.get_text()) for text in ax.texts])
+    assert said == [[("bnn", "failed"), ("slow", "failed")], []]
 
 
 def test_names_in_figures_are_names_and_no_formulas():

@@ -1,8 +1,10 @@
+import json
 import math
 
 import pytest
 
 from gpflow_gi.benchmark.report.reading import RecordsError, read
+from gpflow_gi.datasets import UCI_SETS
 
 from .record_files import QUICK, record, write
 
@@ -27,7 +29,7 @@ def test_a_row_for_each_trial(tmp_path):
 @pytest.mark.parametrize("value", ["null", '"low"', "true", "NaN", "-Infinity", "1" + 400 * "0"])
 def test_what_is_no_finite_number_is_missing(tmp_path, value):
     write(tmp_path, record("a", 0, "gp", -1.5, elbo=-0.25))
-    path = tmp_path / "records" / "trial-0000.json"
+    (path,) = (tmp_path / "records").iterdir()
     path.write_text(path.read_text().replace("-0.25", value))
     trial = read(tmp_path).trials.iloc[0]
     assert math.isnan(trial["elbo"]) and trial["log_density"] == -1.5
@@ -36,31 +38,47 @@ def test_what_is_no_finite_number_is_missing(tmp_path, value):
 def test_damaged_files_are_counted_and_the_others_read(tmp_path):
     write(tmp_path, record("a", 0, "gp", -1.0))
     folder = tmp_path / "records"
-    whole = (folder / "trial-0000.json").read_text()
+    (path,) = folder.iterdir()
+    whole, key = path.read_text(), json.loads(path.read_text())["key"]
     damaged = {
-        "cut.json": whole[:100],
-        "empty.json": "",
-        "list.json": "[1, 2]",
-        "nothing.json": "{}",
-        "status.json": whole.replace('"done"', '"underway"'),
-        "split.json": whole.replace('"split": 0', '"split": "first"'),
-        "seed.json": whole.replace('"seed": 0', '"seed": true'),
-        "budget.json": whole.replace('"name": "quick"', '"title": "quick"'),
-        "metrics.json": whole.replace('"metrics"', '"numbers"'),
-        "deep.json": 100_000 * "[",
+        "cut": whole[:100],
+        "empty": "",
+        "list": "[1, 2]",
+        "nothing": "{}",
+        "status": whole.replace('"done"', '"underway"'),
+        "split": whole.replace('"split": 0', '"split": 1'),
+        "metrics": whole.replace('"metrics"', '"numbers"'),
+        "deep": 100_000 * "[",
     }
     for name, text in damaged.items():
         assert text != whole
-        (folder / name).write_text(text)
-    (folder / "binary.json").write_bytes(b"\xff\xfe\x00")
+        (folder / f"{name}-{key}.json").write_text(text)
+    (folder / f"binary-{key}.json").write_bytes(b"\xff\xfe\x00")
+    (folder / "other-key.json").write_text(whole)
     (folder / "folder.json").mkdir()
-    (folder / ".trial-0001.json").write_text("{")  # being written
-    (folder / "trial-0002.json.tmp").write_text("{")
+    (folder / f"trial-{key}.json.part").write_text("{")
     records = read(tmp_path)
     assert len(records.trials) == 1
-    assert set(records.damaged) == {*damaged, "binary.json", "folder.json"}
-    assert "'split'" in records.damaged["split.json"]
-    assert records.damaged["cut.json"] == "is not a whole file of JSON"
+    why = records.damaged
+    assert why.pop("folder.json").startswith("cannot be read: ")
+    names = {f"{name}-{key}.json" for name in (*damaged, "binary")} | {"other-key.json"}
+    assert why == dict.fromkeys(names, "is not the whole record of a trial")
+
+
+@pytest.mark.parametrize(
+    "name, changes",
+    [("split", {"split": "first"}), ("seed", {"seed": True}), ("name", {"budget": {"steps": 1}})],
+)
+def test_whole_records_that_say_something_else_are_damaged_too(tmp_path, name, changes):
+    """Their keys are right: whoever wrote them meant something else."""
+    write(
+        tmp_path,
+        record("a", 0, "gp", -1.0),
+        record(**{"dataset": "a", "split": 1, "method": "gp", "log_density": -1.0, **changes}),
+    )
+    records = read(tmp_path)
+    assert len(records.trials) == 1
+    assert list(records.damaged.values()) == [f"has no {name!r} as a record has it"]
 
 
 def test_the_newest_record_of_a_trial_is_used(tmp_path):
@@ -95,6 +113,29 @@ def test_budgets_of_one_name_are_told_apart(tmp_path):
     }
 
 
+def test_data_of_one_name_are_told_apart(tmp_path):
+    """UCI's data keep the plain name."""
+    uci = UCI_SETS["yacht"].sha256
+    write(
+        tmp_path,
+        record("yacht", 0, "gp", -1.0, sha256=uci),
+        record("yacht", 0, "gp", -2.0, sha256="0123456789ab"),
+        record("mine", 0, "gp", -3.0, sha256="111111111111"),
+        record("mine", 0, "gp", -4.0, sha256="222222222222"),
+        record("other", 0, "gp", -5.0, sha256="333333333333"),
+    )
+    trials = read(tmp_path).trials
+    assert trials["used"].all()
+    assert dict(zip(trials["dataset"], trials["log_density"], strict=True)) == {
+        "yacht": -1.0,
+        "yacht (01234567)": -2.0,
+        "mine (11111111)": -3.0,
+        "mine (22222222)": -4.0,
+        "other": -5.0,
+    }
+    assert list(trials.loc[trials["uci"], "dataset"]) == ["yacht"]
+
+
 def test_folders_without_records(tmp_path):
     with pytest.raises(RecordsError, match="there is no such folder"):
         read(tmp_path / "nothing")
@@ -104,5 +145,5 @@ def test_folders_without_records(tmp_path):
     with pytest.raises(RecordsError, match="holds no records of trials"):
         read(tmp_path)
     (tmp_path / "records" / "cut.json").write_text("{")
-    with pytest.raises(RecordsError, match=r"none of 1 files .* cut\.json is not a whole"):
+    with pytest.raises(RecordsError, match=r"none of 1 files .* cut\.json is not the whole record"):
         read(tmp_path)

@@ -1,14 +1,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from gpflow_gi.benchmark.report.reading import read
 from gpflow_gi.benchmark.report.statistics import (
+    LEVEL,
     METRICS,
     Ranks,
     all_differences,
     by_split,
     differences,
+    least_difference,
     marks,
     ranks,
     summary,
@@ -115,13 +118,36 @@ def test_a_tie_is_judged_by_the_paired_difference():
     assert found == {"best": "best"}
 
 
-def test_two_standard_errors_are_the_limit():
-    # Differences 0, 2 and d: for d = 1, mean 1 and standard error 1 / sqrt(3), or 1.73 of them.
-    near = values(best=[0.0, 2.0, 1.0], other=[0.0, 0.0, 0.0])
-    assert marks(near, LOG_DENSITY) == {"best": "best", "other": "tied"}
-    # 0.5, 1.5 and 1: mean 1 and standard error 0.29.
-    far = values(best=[0.5, 1.5, 1.0], other=[0.0, 0.0, 0.0])
-    assert marks(far, LOG_DENSITY) == {"best": "best"}
+def test_the_paired_t_test_is_the_limit():
+    """Three differences, so that t = 4.303, the 0.975 quantile of two degrees of freedom."""
+    for t, expected in [(4.30, {"best": "best", "other": "tied"}), (4.31, {"best": "best"})]:
+        # Standard deviation 1, standard error 1 / sqrt(3).
+        difference = t / np.sqrt(3) + np.array([-1.0, 0.0, 1.0])
+        assert marks(values(best=difference, other=0 * difference), LOG_DENSITY) == expected
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 20])
+def test_equal_methods_are_told_apart_as_often_as_the_level_says(n):
+    rng = np.random.default_rng(n)
+    draws = 20_000
+    difference = rng.normal(size=(draws, n))
+    error = difference.std(axis=1, ddof=1) / np.sqrt(n)
+    wrong = np.abs(difference.mean(axis=1)) > least_difference(error, n)
+    # Within four standard errors of the share.
+    assert wrong.mean() == pytest.approx(LEVEL, abs=4 * np.sqrt(LEVEL * (1 - LEVEL) / draws))
+    assert np.isnan(least_difference(np.nan, 1))
+
+
+def test_of_one_common_split_nothing_can_be_told():
+    assert marks(values(a=[1.0], b=[2.0], c=[3.0]), LOG_DENSITY) == {}
+    assert marks(values(a=[1.0, 2.0, NAN], b=[NAN, 2.0, 3.0]), LOG_DENSITY) == {}
+    # A third method shares two splits with the best.
+    found = marks(values(a=[1.0, 1.1, NAN], b=[3.0, 3.1, 3.0], c=[NAN, NAN, 3.0]), LOG_DENSITY)
+    assert found == {"b": "best"}
+
+
+def test_nobody_is_the_best_in_seconds():
+    assert marks(values(a=[1.0, 1.1], b=[2.0, 2.1]), METRICS["seconds"]) == {}
 
 
 def test_lower_is_better_for_errors():
@@ -149,7 +175,9 @@ def test_equal_methods_are_tied():
 
 def test_few_splits_are_not_the_best():
     """One lucky split of four is not the best; on it, it is not better than the best either."""
-    found = marks(values(a=[1.0, 2.0, 3.0, 9.0], b=[NAN, NAN, NAN, 8.0]), LOG_DENSITY)
+    found = marks(
+        values(a=[1.0, 2.0, 3.0, 4.0], b=[NAN, NAN, NAN, 8.0], c=[0.0, 1.0, 2.0, 3.0]), LOG_DENSITY
+    )
     assert found == {"a": "best"}
     found = marks(values(a=[1.0, 2.0, 3.0, 4.0], b=[2.0, 3.0, 4.5, NAN]), LOG_DENSITY)
     assert found["b"] == "best"
@@ -185,8 +213,23 @@ def test_ranks_follow_the_metric():
         found = ranks(data, metric)
         assert isinstance(found, Ranks)
         assert list(found.mean.index) == expected
-        # All blocks alike: Friedman's statistic is n (k - 1) = 6, and its tail exp(-6 / 2).
-        assert found.p_value == pytest.approx(np.exp(-3))
+        # All data sets alike, for which there are 6 of 6**3 ways.
+        assert found.p_value == pytest.approx(1 / 36)
+
+
+def test_the_test_of_ranks_is_iman_and_davenports():
+    """Demšar 2006, section 3.2.2: chi-square 9.28 of 4 methods on 14 data sets is F = 3.69, of 3
+    and 39 degrees of freedom. Here, 3 methods on 4 data sets, by hand."""
+    first, other = {"a": [3.0], "b": [2.0], "c": [1.0]}, {"a": [3.0], "b": [1.0], "c": [2.0]}
+    found = ranks(several(w=first, x=first, y=first, z=other), LOG_DENSITY)
+    assert isinstance(found, Ranks)
+    # Mean ranks 1, 9/4 and 11/4, so that chi-square is 4 (1 + 1/16 + 9/16) = 6.5.
+    assert found.p_value == pytest.approx(stats.f.sf(3 * 6.5 / (4 * 2 - 6.5), 2, 6))
+
+
+def test_methods_that_all_tie_have_no_ranks():
+    tie = {"a": [1.0, 2.0], "b": [1.0, 2.0], "c": [1.0, 2.0]}
+    assert ranks(several(x=tie, y=tie, z=tie), RMSE) == "all methods tie on every data set"
 
 
 def test_ranks_are_of_the_splits_that_all_have():

@@ -82,6 +82,12 @@ def test_terminal_tables_fit_and_say_all(tmp_path):
     text.encode("latin-1")
 
 
+def test_terminal_tables_say_where_splits_are_fewer(trials):
+    lines = terminal(metric_table(trials, LOG_DENSITY)).splitlines()
+    assert any(line.split("  ")[0] == "few" and "-2.050 ± 0.050 (n=2)" in line for line in lines)
+    assert sum("(n=" in line for line in lines) == 1
+
+
 def test_differences_say_which_way_is_better(tmp_path):
     trials = read(
         write(
@@ -101,10 +107,17 @@ def test_differences_say_which_way_is_better(tmp_path):
     assert (found.cells[0][1].mean, found.cells[0][1].error) == ("+0.900", "0.058")
 
 
-def test_a_difference_within_two_errors_is_not_marked(tmp_path):
-    trials = read(write(tmp_path, *table({"x": [0.0, 2.0, 1.0], "y": [0.0, 0.0, 0.0]}))).trials
+def test_a_difference_within_chance_is_not_marked(tmp_path):
+    """Two standard errors of three differences, where it takes 4.3 of them."""
+    trials = read(write(tmp_path, *table({"x": [0.3, 2.3, 1.3], "y": [0.0, 0.0, 0.0]}))).trials
     found = difference_table(by_split(trials, "log_density"), LOG_DENSITY, "a")
-    assert found.cells[0][1] == Cell("+1.00", "0.58")
+    assert found.cells[0][1] == Cell("+1.30", "0.58")
+
+
+def test_a_difference_of_one_split_is_not_marked(tmp_path):
+    trials = read(write(tmp_path, *table({"x": [9.0], "y": [0.0]}))).trials
+    found = difference_table(by_split(trials, "log_density"), LOG_DENSITY, "a")
+    assert found.cells[0][1] == Cell("+9.000")
 
 
 @pytest.mark.parametrize(
@@ -144,8 +157,8 @@ def test_published_numbers_stand_with_their_protocol():
     found = published(read_published(), "log_density", {"yacht", "mine"})
     assert [dataset for dataset, _ in found.rows] == ["yacht"]
     cells = dict(zip(found.columns, found.rows[0][1], strict=True))
-    assert cells["MC_dropout", "a"] == "−1.25 ± 0.01"
-    assert cells["VI", "b"] == "−2.588 ± 0.0968"
+    assert cells["MC_dropout", "a", "standard error"] == "−1.25 ± 0.01"
+    assert cells["VI", "b", "sd"] == "−2.588 ± 0.0968"
     assert "standard error over splits" in found.sources["a"]
     assert "20 standard 90/10 splits" in found.sources["a"]
     assert "sd over 20 splits" in found.sources["b"] and "80/20" in found.sources["b"]
@@ -155,7 +168,7 @@ def test_published_numbers_stand_with_their_protocol():
 def test_notes_on_published_numbers():
     found = published(read_published(), "log_density", {"boston"})
     cells = dict(zip(found.columns, found.rows[0][1], strict=True))
-    assert cells["fBNN", "b"] == "−3.193 ± 0.687*"
+    assert cells["fBNN", "b", "sd"] == "−3.193 ± 0.687*"
     assert found.notes == ["* a failed run recorded as a result."]
 
 

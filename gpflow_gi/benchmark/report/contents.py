@@ -2,32 +2,35 @@
 
 import json
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from gpflow_gi.benchmark.methods import in_order
+
 from .published import Published, published
 from .published import read as read_published
-from .reading import Records
-from .statistics import METRICS, Metric, Ranks, all_differences, by_split, ranks, summary
-from .tables import DifferenceTable, MetricTable, difference_table, metric_table
-
-PAIRED = ("log_density", "elbo")
-"""The metrics of which every two methods are compared in the page."""
+from .reading import SOFTWARE, Records
+from .statistics import MAIN, METRICS, Metric, Ranks, all_differences, by_split, ranks, summary
+from .tables import FAILED, DifferenceTable, MetricTable, difference_table, metric_table
 
 
 @dataclass(frozen=True)
 class MetricReport:
     """One metric under one budget.
 
-    :param values: from :func:`~.statistics.by_split`.
+    :param values: from :func:`~.statistics.by_split`, with a column without values for a method
+        that failed wherever it was tried.
+    :param failed: by data set, the methods of which all trials failed.
     :param ranks: or why there are none; None if methods are not ranked by this metric.
     :param differences: by data set.
     """
 
     metric: Metric
     values: pd.DataFrame
+    failed: dict[str, set[str]]
     table: MetricTable
     published: Published | None
     ranks: Ranks | str | None
@@ -85,9 +88,22 @@ class Report:
             f"{counted(len(used), 'trial')}: {done} done, {failed} failed. "
             f"Versions of gpflow_gi: {_shares(used['version'])}."
         ]
+        software = {
+            title: used.loc[used[column] != "", column] for column, title in SOFTWARE.items()
+        }
+        known = [f"{title} {_shares(column)}" for title, column in software.items() if len(column)]
+        if known:
+            said.append(f"Trained with {', '.join(known)}.")
         if len(self.budgets) > 1:
             names = ", ".join(budget.budget for budget in self.budgets)
             said.append(f"{len(self.budgets)} budgets, each reported on its own: {names}.")
+        labels = used.groupby("data_name")["dataset"].unique()
+        namesakes = [label for several in labels if len(several) > 1 for label in sorted(several)]
+        if namesakes:
+            said.append(
+                "Different data of one name are reported on their own, told apart by the first "
+                f"digits of their SHA-256: {', '.join(namesakes)}."
+            )
         if len(used) < len(trials):
             said.append(
                 f"{counted(len(trials) - len(used), 'record')} not used: there is one that was "
@@ -156,16 +172,23 @@ def _metric(
     metric: Metric, table: MetricTable, trials: pd.DataFrame, results: pd.DataFrame
 ) -> MetricReport:
     values = by_split(trials, metric.name)
+    failed = {
+        dataset: {
+            method for method, cell in zip(table.methods, cells, strict=True) if cell.mean == FAILED
+        }
+        for dataset, _, cells in table.rows
+    }
     pairs = [
         difference_table(values, metric, dataset)
         for dataset in values.index.unique("dataset")
-        if metric.name in PAIRED
+        if metric.name in MAIN
     ]
     return MetricReport(
         metric=metric,
-        values=values,
+        values=values.reindex(columns=in_order({*values.columns, *chain(*failed.values())})),
+        failed=failed,
         table=table,
-        published=published(results, metric.name, set(trials["dataset"])),
+        published=published(results, metric.name, set(trials.loc[trials["uci"], "dataset"])),
         ranks=ranks(values, metric) if metric.compared else None,
         differences=[pair for pair in pairs if pair is not None],
     )
@@ -178,14 +201,12 @@ def _notices(trials: pd.DataFrame) -> list[str]:
         said.append(f"{seeds} seeds: they are averaged within each split.")
     if trials["version"].nunique() > 1:
         said.append(f"Means mix versions of gpflow_gi: {_shares(trials['version'])}.")
-    for column, group, what in [
-        ("settings", "method", "different settings"),
-        ("data_sha256", "dataset", "different files of data"),
-    ]:
-        mixed = trials.groupby(group)[column].nunique()
-        names = [str(name) for name in mixed.index[mixed > 1]]
-        if names:
-            said.append(f"Means mix {what} under one name: {', '.join(names)}.")
+    mixed = trials.groupby("method")["settings"].nunique()
+    if (mixed > 1).any():
+        names = ", ".join(str(name) for name in mixed.index[mixed > 1])
+        said.append(f"Means mix different settings under one name: {names}.")
+    if trials["host"].nunique() > 1:
+        said.append(f"Seconds are of several hosts: {_shares(trials['host'])}.")
     return said
 
 

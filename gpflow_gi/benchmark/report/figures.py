@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from gpflow_gi.plotting import COLOURS
 
 from .statistics import LEVEL, Metric, Ranks, marks, of_dataset
+from .tables import FAILED
 
 INK, GRID, DOT, BEST = "#222222", "#e5e5e5", COLOURS[0].lower(), COLOURS[5].lower()
 
@@ -27,6 +28,7 @@ _STYLE: Any = {
     "axes.titlecolor": INK,
     "text.color": INK,
     "xtick.color": INK,
+    "xtick.labelsize": "small",
     "ytick.color": INK,
     "font.size": 9.0,
     "text.parse_math": False,  # names are names
@@ -38,10 +40,11 @@ _ROW, _PANEL = 0.22, 3.6
 """The height of a method and the width of a panel, in inches."""
 
 
-def dot_plot(values: pd.DataFrame, metric: Metric) -> Figure:
+def dot_plot(values: pd.DataFrame, metric: Metric, failed: Mapping[str, Collection[str]]) -> Figure:
     """A panel for each data set, as in Figure 3 of Ober & Aitchison, ICML 2021.
 
     :param values: from :func:`~.statistics.by_split`.
+    :param failed: by data set, the methods of which all trials failed.
     """
     datasets = list(values.index.unique("dataset"))
     across = min(3, len(datasets))
@@ -52,21 +55,22 @@ def dot_plot(values: pd.DataFrame, metric: Metric) -> Figure:
         )
         panels = figure.subplots(down, across, squeeze=False).ravel()
         for ax, dataset in zip(panels, datasets, strict=False):
-            draw_dots(of_dataset(values, dataset), metric, ax)
+            draw_dots(of_dataset(values, dataset), metric, ax, failed[dataset])
             ax.set_title(dataset, fontsize="medium")
         for ax in panels[len(datasets) :]:
             ax.set_visible(False)
     return figure
 
 
-def dot_panel(values: pd.DataFrame, metric: Metric) -> Figure:
+def dot_panel(values: pd.DataFrame, metric: Metric, failed: Collection[str] = ()) -> Figure:
     """One panel alone.
 
     :param values: [S, M], of one data set.
+    :param failed: methods of which all trials failed.
     """
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(_PANEL, _height(values.shape[1])), layout="constrained")
-        draw_dots(values, metric, figure.subplots())
+        draw_dots(values, metric, figure.subplots(), failed)
     return figure
 
 
@@ -74,7 +78,7 @@ def _height(num_methods: int) -> float:
     return 0.75 + _ROW * num_methods
 
 
-def draw_dots(values: pd.DataFrame, metric: Metric, ax: Axes) -> Axes:
+def draw_dots(values: pd.DataFrame, metric: Metric, ax: Axes, failed: Collection[str] = ()) -> Axes:
     """Methods down, means with bars of one standard error, further right is better.
 
     What lies far to the left of the others would flatten them: it is an arrow at the edge, with its
@@ -82,6 +86,7 @@ def draw_dots(values: pd.DataFrame, metric: Metric, ax: Axes) -> Axes:
 
     :param values: [S, M], of one data set.
     :param ax: where to draw.
+    :param failed: methods of which all trials failed: the word stands in their rows.
     """
     mean = values.mean().to_numpy(float)
     error = values.sem(ddof=1).fillna(0.0).to_numpy(float)
@@ -90,12 +95,13 @@ def draw_dots(values: pd.DataFrame, metric: Metric, ax: Axes) -> Axes:
     edge = _edge(to_right * mean) * to_right
     rows = np.arange(len(mean))
     shown = np.isfinite(mean) & (to_right * mean >= to_right * edge)
-    for i in rows[shown]:
-        mark = marked.get(str(values.columns[i]), "")
+    mark_of = np.array([marked.get(str(name), "") for name in values.columns])
+    for mark in np.unique(mark_of[shown]):
+        these = rows[shown & (mark_of == mark)]
         ax.errorbar(
-            mean[i],
-            i,
-            xerr=error[i],
+            mean[these],
+            these,
+            xerr=error[these],
             fmt="o",
             color=BEST if mark else DOT,
             markersize=5,
@@ -107,20 +113,23 @@ def draw_dots(values: pd.DataFrame, metric: Metric, ax: Axes) -> Axes:
     ax.margins(x=0.06)
     if to_right < 0:
         ax.invert_xaxis()
-    for i in rows[np.isfinite(mean) & ~shown]:
+    far = {i: f"◂ {mean[i]:.4g}".replace("-", "−") for i in rows[np.isfinite(mean) & ~shown]}
+    lost = {i: FAILED for i in rows if values.columns[i] in failed}
+    for i, text in {**far, **lost}.items():
         ax.annotate(
-            f"◂ {mean[i]:.4g}".replace("-", "−"),
+            text,
             (0.01, i),
             xycoords=ax.get_yaxis_transform(),
             color=DOT,
             va="center",
             fontsize="small",
         )
-    ax.locator_params(axis="x", nbins=4, min_n_ticks=3)
+    ax.locator_params(axis="x", nbins=3, min_n_ticks=2)
     unit = _unit(mean[shown])
     ax.xaxis.set_major_formatter(lambda x, _: f"{x / unit:.5g}".replace("-", "−"))
-    in_units = f" in {unit:.0e}" if unit != 1 else ""
-    ax.set_xlabel(metric.title + in_units + (" (axis reversed)" if to_right < 0 else ""))
+    # The layout makes no room for a label that is wider than its axis.
+    in_units = f" in {unit:.0e}\n" if unit != 1 else " "
+    ax.set_xlabel((metric.title + in_units + "(axis reversed)" * (to_right < 0)).strip())
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(length=0)
     ax.grid(color=GRID, linewidth=0.6)
@@ -138,7 +147,7 @@ def _unit(mean: np.ndarray) -> float:
     """A power of ten in which numbers along an axis are short."""
     largest = np.max(np.abs(mean), initial=0.0)
     exponent = np.floor(np.log10(largest)) if largest > 0 else 0.0
-    return float(10**exponent) if not -2 <= exponent <= 3 else 1.0
+    return float(10**exponent) if not -1 <= exponent <= 3 else 1.0
 
 
 def rank_diagram(ranks: Ranks) -> Figure:

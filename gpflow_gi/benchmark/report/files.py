@@ -6,12 +6,14 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from gpflow_gi.benchmark.records import DONE, FAILED
+
 from .contents import BudgetReport, MetricReport, Report
 from .figures import dot_plot, rank_diagram, save_png
 from .markdown import markdown_page
 from .page import html_page
-from .reading import METRICS
-from .statistics import Ranks
+from .reading import SOFTWARE
+from .statistics import METRICS, Ranks
 
 FILES = ("report.html", "report.md", "summary.csv", "differences.csv", "records.csv", "figures")
 """All that a folder with a report holds."""
@@ -20,8 +22,9 @@ FILES = ("report.html", "report.md", "summary.csv", "differences.csv", "records.
 _COLUMNS = (
     *("budget", "dataset", "split", "method", "seed", "status", "used"),
     *METRICS,
-    *("seconds", "peak_memory_mb", "num_parameters", "error_type", "error_message"),
-    *("version", "started", "host", "key", "file"),
+    *("peak_memory_mb", "num_parameters", "error_type", "error_message", "version"),
+    *SOFTWARE,
+    *("data_sha256", "started", "host", "key", "file"),
 )
 """Of records.csv."""
 
@@ -50,7 +53,7 @@ def write(report: Report, folder: Path) -> None:
 def _figures(metric: MetricReport) -> list[tuple[str, Figure]]:
     if not metric.metric.compared:
         return []
-    figures = [("dots", dot_plot(metric.values, metric.metric))]
+    figures = [("dots", dot_plot(metric.values, metric.metric, metric.failed))]
     if isinstance(metric.ranks, Ranks):
         figures.append(("ranks", rank_diagram(metric.ranks)))
     return figures
@@ -64,5 +67,5 @@ def _slug(budget: BudgetReport, report: Report) -> str:
 
 
 def _records(trials: pd.DataFrame) -> pd.DataFrame:
-    status = trials["done"].map({True: "done", False: "failed"})
+    status = trials["done"].map({True: DONE, False: FAILED})
     return trials.assign(status=status)[list(_COLUMNS)]

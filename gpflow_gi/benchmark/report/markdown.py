@@ -19,7 +19,7 @@ def markdown_page(report: Report, figures: Mapping[tuple[str, str, str], str]) -
         "\n".join(f"- {escaped(sentence)}" for sentence in report.overview),
         "## How to read the tables",
         *HOW_TO_READ,
-        "Best in bold, those that cannot be told from it in italics. Paired differences of every "
+        "Best in bold, those not to be told from it in italics. Paired differences of every "
         "two methods are in `differences.csv` and in `report.html`.",
     ]
     for budget in report.budgets:
@@ -76,7 +76,10 @@ def _metric(metric: MetricReport, dots: str | None, diagram: str | None) -> list
 def _published(published: Published) -> list[str]:
     headers = (
         "data set",
-        *(f"{escaped(method)} [{letter}]" for method, letter in published.columns),
+        *(
+            f"{escaped(method)} [{letter}] ± {spread}"
+            for method, letter, spread in published.columns
+        ),
     )
     rows = [
         (escaped(dataset), *(cell.replace("*", "\\*") for cell in cells))

@@ -39,7 +39,9 @@ def _dot_panels(metric: MetricReport) -> list[tuple[Any, Markup]]:
         (
             dataset,
             _inline(
-                dot_panel(of_dataset(metric.values, dataset), metric.metric),
+                dot_panel(
+                    of_dataset(metric.values, dataset), metric.metric, metric.failed[dataset]
+                ),
                 f"{metric.metric.title} of all methods on {dataset}",
             ),
         )

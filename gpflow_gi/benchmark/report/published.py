@@ -11,7 +11,7 @@ import pandas as pd
 class Published:
     """What others published of one metric.
 
-    :param columns: (method, letter of its source).
+    :param columns: (method, letter of its source, what its ± is).
     :param rows: the data set and a text for each column, such as "-0.93 ± 0.01", "–" where there
         is none.
     :param sources: by letter, where the numbers are from, how the data were split, and what
@@ -19,7 +19,7 @@ class Published:
     :param notes: on single numbers.
     """
 
-    columns: list[tuple[str, str]]
+    columns: list[tuple[str, str, str]]
     rows: list[tuple[str, list[str]]]
     sources: dict[str, str]
     notes: list[str]
@@ -41,7 +41,7 @@ def published(results: pd.DataFrame, metric: str, datasets: Collection[str]) -> 
     """What there is of one metric.
 
     :param results: from :func:`read`.
-    :param datasets: those that ours are on.
+    :param datasets: those that ours are on, if they are the same data.
     :return: None if there is nothing.
     """
     found = results[(results["metric"] == metric) & results["dataset"].isin(datasets)]
@@ -49,15 +49,16 @@ def published(results: pd.DataFrame, metric: str, datasets: Collection[str]) -> 
         return None
     protocols = found.groupby(["source", "split", "spread_is"], sort=True)
     columns, sources = [], {}
-    cells: dict[tuple[str, tuple[str, str]], str] = {}
+    cells: dict[tuple[str, tuple[str, str, str]], str] = {}
     notes: dict[str, int] = {}
     for letter, ((source, split, spread_is), rows) in zip("abcdefghij", protocols, strict=False):
         sources[letter] = f"{source}. Splits: {split}. ±: {spread_is}."
-        columns += [(str(method), letter) for method in sorted(rows["method"].unique())]
+        short = spread_is.partition(" over ")[0]
+        columns += [(str(method), letter, short) for method in sorted(rows["method"].unique())]
         for row in rows.itertuples():
             sign = "*" * notes.setdefault(row.note, len(notes) + 1) if row.note else ""
-            cells[row.dataset, (row.method, letter)] = f"{row.mean} ± {row.spread}{sign}".replace(
-                "-", "−"
+            cells[row.dataset, (row.method, letter, short)] = (
+                f"{row.mean} ± {row.spread}{sign}".replace("-", "−")
             )
     return Published(
         columns=columns,

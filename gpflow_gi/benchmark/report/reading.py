@@ -9,19 +9,20 @@ from typing import Any
 
 import pandas as pd
 
-METRICS = (
-    "elbo",
-    "log_density",
-    "rmse",
-    "crps",
-    "pit_error",
-    "coverage_50",
-    "coverage_90",
-    "coverage_95",
-)
-"""What is measured in a trial that is done."""
+from gpflow_gi.benchmark.records import DONE, FOLDER, DamagedRecordError
+from gpflow_gi.benchmark.records import read as read_record
+from gpflow_gi.datasets import UCI_SETS
+
+from .statistics import METRICS
 
 _IDENTITY = ["budget", "dataset", "split", "method", "seed"]
+"""Of a trial. Budgets and data sets are labels, which differ where one name has several."""
+
+SOFTWARE = {"python": "Python", "gpflow": "GPflow", "tensorflow": "TensorFlow"}
+"""Whose versions are shown besides our own: their names in records, and for people."""
+
+_HASH_LENGTH = 8
+"""Hexadecimal digits that tell apart data sets of one name."""
 
 
 class RecordsError(OSError):
@@ -29,7 +30,7 @@ class RecordsError(OSError):
 
 
 class _DamagedError(ValueError):
-    """A file is not a record. The message says why."""
+    """A file is not a record that can be reported. The message says why."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,12 @@ class Records:
     """What was found in a folder.
 
     :param trials: a row for each record. "budget" is its budget's name, with the numbers in which
-        it differs where two budgets have one name; "budget_numbers" and "settings" are JSON. The
-        metrics and "seconds" are NaN where they are missing or not finite. "used" is false for a
-        record that is superseded: there is a newer one of the same trial.
+        it differs where two budgets have one name; "budget_numbers" and "settings" are JSON.
+        "dataset" is its "data_name", with the first digits of its SHA-256 where other data have
+        that name too; UCI's keeps the plain name. "uci" says whether it is UCI's. The metrics are
+        NaN where they are missing or not finite. The versions of :data:`SOFTWARE` are empty if
+        unknown. "used" is false for a record that is superseded: there is a newer one of the same
+        trial.
     :param damaged: files that are no records, and why not.
     """
 
@@ -55,9 +59,8 @@ def read(folder: Path) -> Records:
     """
     if not folder.is_dir():
         raise RecordsError(f"{folder}: there is no such folder.")
-    records = folder / "records"
-    # Hidden files are records that are just being written.
-    paths = sorted(path for path in records.glob("*.json") if not path.name.startswith("."))
+    records = folder / FOLDER
+    paths = sorted(records.glob("*.json"))
     if not paths:
         raise RecordsError(f"{folder} holds no records of trials (records/*.json).")
     rows, damaged = [], {}
@@ -76,6 +79,7 @@ def read(folder: Path) -> Records:
     trials["budget"] = trials["budget_numbers"].map(
         dict(zip(trials["budget_numbers"].unique(), labels, strict=True))
     )
+    trials["dataset"] = _dataset_labels(trials)
     time = pd.to_datetime(trials["started"], utc=True, errors="coerce", format="ISO8601")
     trials = trials.assign(time=time).sort_values(
         ["time", "file"], na_position="first", ignore_index=True
@@ -86,39 +90,41 @@ def read(folder: Path) -> Records:
 
 def _row(path: Path) -> dict[str, Any]:
     try:
-        record = json.loads(path.read_bytes())
+        record = read_record(path)
     except OSError as error:
         raise _DamagedError(f"cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise _DamagedError("is not a whole file of JSON") from None
+    except (DamagedRecordError, RecursionError):
+        raise _DamagedError("is not the whole record of a trial") from None
     trial = _get(record, "trial", dict)
     budget = _get(trial, "budget", dict)
     _get(budget, "name", str)
-    done = {"done": True, "failed": False}.get(_get(record, "status", str))
-    if done is None:
-        raise _DamagedError("has a 'status' that is neither 'done' nor 'failed'")
-    data = record.get("data") if isinstance(record.get("data"), dict) else {}
-    metrics = _get(record, "metrics", dict) if done else {}
-    cost = record.get("cost") if isinstance(record.get("cost"), dict) else {}
-    failure = record.get("error") if isinstance(record.get("error"), dict) else {}
+    done = record["status"] == DONE
+    data, cost, failure, versions = (
+        record[name] if isinstance(record.get(name), dict) else {}
+        for name in ("data", "cost", "error", "versions")
+    )
+    measured = record["metrics"] if done else {}
+    seconds = (cost if done else record).get("seconds")
+    sha256 = _get(data, "sha256", str)
     return {
-        "dataset": _get(trial, "dataset", str),
+        "data_name": (name := _get(trial, "dataset", str)),
         "split": _get(trial, "split", int),
         "method": _get(trial, "method", str),
         "seed": _get(trial, "seed", int),
         "done": done,
-        **{name: _number(metrics.get(name)) for name in METRICS},
-        "seconds": _number((cost if done else record).get("seconds")),
+        **{name: _number({**measured, "seconds": seconds}.get(name)) for name in METRICS},
         "peak_memory_mb": _number(cost.get("peak_memory_mb")),
         "num_parameters": _number(cost.get("num_parameters")),
         "error_type": "" if done else _line(failure.get("type", "unknown")),
         "error_message": "" if done else _line(failure.get("message", "")),
-        "version": str(record.get("version", "unknown")),
+        "version": str(record["version"]),
+        **{name: str(versions.get(name, "")) for name in SOFTWARE},
         "started": str(record.get("started", "")),
         "host": str(record.get("host", "")),
-        "key": str(record.get("key", "")),
+        "key": record["key"],
         **{name: _number(data.get(name)) for name in ("num_train", "num_test", "num_inputs")},
-        "data_sha256": str(data.get("sha256", "")),
+        "data_sha256": sha256,
+        "uci": name in UCI_SETS and sha256 == UCI_SETS[name].sha256,
         "settings": json.dumps(trial.get("settings"), sort_keys=True),
         "budget_numbers": json.dumps(budget, sort_keys=True),
         "file": path.name,
@@ -143,6 +149,13 @@ def _number(value: Any) -> float:
 
 def _line(value: Any) -> str:
     return " ".join(str(value).split())
+
+
+def _dataset_labels(trials: pd.DataFrame) -> "pd.Series[str]":
+    """The data sets' names, with digits of the hash where different data have one name."""
+    name, digits = trials["data_name"], trials["data_sha256"].str[:_HASH_LENGTH]
+    several = trials.groupby("data_name")["data_sha256"].transform("nunique") > 1
+    return name.where(~several | trials["uci"], name + " (" + digits + ")")
 
 
 def _labels(budgets: Sequence[dict[str, Any]]) -> list[str]:

@@ -4,20 +4,21 @@ Splits are what is repeated: several seeds of one split are averaged first. A st
 splits. Splits share most of their rows, so that it is rather too small.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import friedmanchisquare, rankdata, studentized_range
+from scipy import stats
 
 from gpflow_gi.benchmark.methods import in_order
 
-ERRORS = 2.0
-"""How many standard errors a difference has to have to count."""
-
 LEVEL = 0.05
-"""Of the tests of mean ranks."""
+"""Of all tests: paired t-tests of two methods, and those of mean ranks."""
+
+MAIN = ("log_density", "elbo")
+"""The metrics that the command shows, and by which the page compares every two methods."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,15 @@ class Metric:
     :param name: its column.
     :param title: what it is called.
     :param meaning: a sentence on its unit and on which way is better.
-    :param better: "higher", "lower", or the value that it should be near to.
+    :param better: "higher", "lower", or the value that it should be near to; None if methods are
+        not judged by it.
     :param compared: whether methods are compared in figures and by their ranks.
     """
 
     name: str
     title: str
     meaning: str
-    better: Literal["higher", "lower"] | float
+    better: Literal["higher", "lower"] | float | None
     compared: bool = False
 
 
@@ -51,7 +53,8 @@ METRICS = {
         Metric(
             "elbo",
             "ELBO",
-            "The bound per training row, in nats, target standardised. Higher is better.",
+            "The bound per training row, for the standardised target, in nats; of an exact GP the "
+            "log marginal likelihood. Higher is better.",
             "higher",
             compared=True,
         ),
@@ -86,7 +89,13 @@ METRICS = {
             )
             for percent in (50, 90, 95)
         ),
-        Metric("seconds", "Seconds", "Time of a trial that is done. Lower is better.", "lower"),
+        Metric(
+            "seconds",
+            "Seconds",
+            "Time of a trial that is done. It depends on the machine and on what else ran there, "
+            "so that no method is marked as the best.",
+            None,
+        ),
     )
 }
 
@@ -136,17 +145,32 @@ def differences(values: pd.DataFrame) -> pd.DataFrame:
         "difference" (method minus other), its "standard_error" and "sd". n is at least 1.
     """
     y = values.to_numpy(float)
-    paired = y[:, :, None] - y[:, None, :]
-    rows = []
-    for i, method in enumerate(values.columns):
-        for j, other in enumerate(values.columns):
-            both = paired[:, i, j][np.isfinite(paired[:, i, j])]
-            n = len(both)
-            if i != j and n:
-                sd = float(np.std(both, ddof=1)) if n > 1 else np.nan
-                rows.append((method, other, n, float(both.mean()), sd / np.sqrt(n), sd))
-    columns = ["method", "other", "n", "difference", "standard_error", "sd"]
-    return pd.DataFrame(rows, columns=columns)
+    i, j = np.nonzero(~np.eye(y.shape[1], dtype=bool))
+    paired = pd.DataFrame(y[:, i] - y[:, j])
+    n = paired.count()
+    sd = paired.std(ddof=1)
+    table = pd.DataFrame(
+        {
+            "method": values.columns[i],
+            "other": values.columns[j],
+            "n": n,
+            "difference": paired.mean(),
+            "standard_error": sd / np.sqrt(n),
+            "sd": sd,
+        }
+    )
+    return table[n > 0].reset_index(drop=True)
+
+
+def least_difference(standard_error: Any, n: Any) -> Any:
+    """How far from zero a mean of paired differences must be to count, by a t-test at
+    :data:`LEVEL`.
+
+    :param standard_error: of the mean.
+    :param n: how many differences there are.
+    :return: NaN for n = 1, of which nothing can be told.
+    """
+    return stats.t.ppf(1 - LEVEL / 2, np.asarray(n) - 1) * standard_error
 
 
 def losses(values: pd.DataFrame, metric: Metric) -> pd.DataFrame:
@@ -170,20 +194,24 @@ def marks(values: pd.DataFrame, metric: Metric) -> dict[str, str]:
     """The best method on one data set, and those that it cannot be told from.
 
     The best has the best mean of those with at least half as many splits as any other. A method is
-    "tied" if, on the splits that it shares with the best (two at least), it is not worse by more
-    than :data:`ERRORS` standard errors of the paired difference.
+    "tied" if, on the splits that it shares with the best (two at least), it is not worse by a
+    paired t-test at :data:`LEVEL`.
 
     :param values: [S, M], of one data set.
-    :return: "best" or "tied" by the name of the method; nothing if there is but one method.
+    :return: "best" or "tied" by the name of the method; nothing if methods are not judged by this
+        metric, or if no other method shares two splits with the best: nothing can be told then.
     """
     values = values.dropna(axis=1, how="all")
-    if values.shape[1] < 2:
+    if metric.better is None or values.shape[1] < 2:
         return {}
     loss = losses(values, metric)
     n = loss.count()
     best = str(loss.loc[:, n >= n.max() / 2].mean().idxmin())
     worse = differences(loss).query("other == @best and n > 1")
-    tied = worse[worse["difference"] <= ERRORS * worse["standard_error"]]["method"]
+    if worse.empty:
+        return {}
+    least = least_difference(worse["standard_error"], worse["n"])
+    tied = worse[worse["difference"] <= least]["method"]
     return {best: "best", **{str(method): "tied" for method in tied}}
 
 
@@ -195,7 +223,8 @@ class Ranks:
     :param loss: [datasets, methods], what was ranked.
     :param num_splits: that all the methods share, by data set.
     :param left_out: methods without results on at least half of the splits of every data set.
-    :param p_value: of Friedman's test that all methods rank alike.
+    :param p_value: of Friedman's test that all methods rank alike, as Iman and Davenport corrected
+        it.
     :param critical_difference: of two mean ranks, by Nemenyi's test at :data:`LEVEL`.
     """
 
@@ -218,7 +247,8 @@ def ranks(values: pd.DataFrame, metric: Metric) -> Ranks | str:
     Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 2006.
 
     :param values: from :func:`by_split`.
-    :return: the ranks, or why there are none: it takes three methods and three data sets.
+    :return: the ranks, or why there are none: it takes three methods and three data sets, and a
+        difference between any two of the methods.
     """
     datasets = list(values.index.unique("dataset"))
     if len(datasets) < 3:
@@ -242,19 +272,37 @@ def ranks(values: pd.DataFrame, metric: Metric) -> Ranks | str:
             for name, splits in common.groupby(level="dataset", sort=False)
         }
     ).T
-    ranked = pd.DataFrame(rankdata(loss, axis=1), index=loss.index, columns=loss.columns)
+    ranked = pd.DataFrame(stats.rankdata(loss, axis=1), index=loss.index, columns=loss.columns)
     order = ranked.mean().sort_values(kind="stable").index
     n, k = ranked.shape
+    if (ranked == (k + 1) / 2).all(axis=None):
+        return "all methods tie on every data set"
     # The studentised range for k groups; Nemenyi's statistic is smaller by the root of 2.
-    critical = studentized_range.ppf(1 - LEVEL, k, np.inf) / np.sqrt(2)
+    critical = stats.studentized_range.ppf(1 - LEVEL, k, np.inf) / np.sqrt(2)
     return Ranks(
         ranks=ranked[order],
         loss=loss[order],
         num_splits={str(name): int(size) for name, size in num_splits.items()},
         left_out=left_out,
-        p_value=float(friedmanchisquare(*loss.to_numpy().T).pvalue),
+        p_value=_friedman(loss.to_numpy()),
         critical_difference=float(critical * np.sqrt(k * (k + 1) / (6 * n))),
     )
+
+
+def _friedman(loss: np.ndarray) -> float:
+    """The p-value of Iman and Davenport's F, which is better than chi-square for few data sets.
+
+    :param loss: [N, K], not all of them tied.
+    """
+    n, k = loss.shape
+    chi_square = stats.friedmanchisquare(*loss.T).statistic
+    rest = n * (k - 1) - chi_square
+    # If all data sets rank alike, F is infinite. Of all the rankings that there can be, no result
+    # has less probability than that.
+    least = float(math.factorial(k)) ** (1 - n)
+    if rest <= 1e-9 * chi_square:
+        return least
+    return max(least, float(stats.f.sf((n - 1) * chi_square / rest, k - 1, (k - 1) * (n - 1))))
 
 
 def _are(number: int) -> str:

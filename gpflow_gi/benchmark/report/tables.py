@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -10,10 +10,13 @@ from tabulate import tabulate
 
 from gpflow_gi.benchmark.methods import in_order
 
-from .statistics import ERRORS, Metric, by_split, differences, marks, of_dataset
+from .statistics import Metric, by_split, differences, least_difference, marks, of_dataset
 
 NOTHING = "–"
 """Stands where there is no result."""
+
+FAILED = "failed"
+"""Stands where all trials failed."""
 
 _MOST_DECIMALS = 6
 
@@ -55,8 +58,8 @@ class MetricTable:
 class DifferenceTable:
     """Paired differences on one data set: the method of the row minus that of the column.
 
-    :param cells: None on the diagonal; marked "better" or "worse" if the difference is greater
-        than two standard errors.
+    :param cells: None on the diagonal; marked "better" or "worse" if the difference is told from
+        zero by :func:`~.statistics.least_difference`.
     """
 
     metric: Metric
@@ -91,7 +94,7 @@ def metric_table(trials: pd.DataFrame, metric: Metric) -> MetricTable | None:
                 marked.get(method, ""),
             )
             if n[method]
-            else Cell(NOTHING if succeeded.get((dataset, method), True) else "failed")
+            else Cell(NOTHING if succeeded.get((dataset, method), True) else FAILED)
             for method in methods
         ]
         rows.append((str(dataset), int(n.max()), cells))
@@ -108,27 +111,29 @@ def difference_table(values: pd.DataFrame, metric: Metric, dataset: str) -> Diff
     methods = list(here.columns)
     if len(methods) < 2:
         return None
-    pairs = differences(here).set_index(["method", "other"])
+    pairs = differences(here)
+    pairs["least"] = least_difference(pairs["standard_error"], pairs["n"])
     sign = 1.0 if metric.better == "higher" else -1.0
     decimals = decimals_for(
         pairs["difference"].to_numpy(float), pairs["standard_error"].to_numpy(float)
     )
 
+    most = here.count().max()
+    found = pairs.set_index(["method", "other"]).to_dict("index")
+
     def cell(method: str, other: str) -> Cell | None:
         if method == other:
             return None
-        if (method, other) not in pairs.index:
+        if (method, other) not in found:
             return Cell(NOTHING)
-        n, difference, error = pairs.loc[
-            (method, other), ["n", "difference", "standard_error"]
-        ].astype(float)
+        pair = found[method, other]
         mark = ""
-        if abs(difference) > ERRORS * error:
-            mark = "better" if sign * difference > 0 else "worse"
+        if abs(pair["difference"]) > pair["least"]:
+            mark = "better" if sign * pair["difference"] > 0 else "worse"
         return Cell(
-            number(difference, decimals, sign=True),
-            number(error, decimals) if n > 1 else "",
-            int(n) if n < here.count().max() else None,
+            number(pair["difference"], decimals, sign=True),
+            number(pair["standard_error"], decimals) if pair["n"] > 1 else "",
+            pair["n"] if pair["n"] < most else None,
             mark,
         )
 
@@ -194,11 +199,12 @@ def escaped(text: str) -> str:
 def terminal(table: MetricTable, width: int = 80) -> str:
     """Methods down, data sets across, in as many blocks as it takes.
 
-    The best have a star and the tied a tilde. The numbers of splits are left out.
+    The best have a star and the tied a tilde. Where a method has fewer splits than others,
+    its cell says how many.
     """
     sign = {"best": "*", "tied": "~", "": ""}
     columns = [
-        [dataset, *(f"{sign[cell.mark]}{replace(cell, n=None)}" for cell in cells)]
+        [dataset, *(f"{sign[cell.mark]}{cell}" for cell in cells)]
         for dataset, _, cells in table.rows
     ]
     first = ["", *table.methods]

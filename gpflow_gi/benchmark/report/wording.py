@@ -1,6 +1,6 @@
 """What the pages say of how to read them."""
 
-from .statistics import ERRORS, LEVEL, Ranks
+from .statistics import LEVEL, Ranks
 
 HOW_TO_READ = (
     "Means are over splits of the data into training and test rows; the number of splits is in the "
@@ -8,16 +8,17 @@ HOW_TO_READ = (
     "of their rows, so that the true error is rather larger.",
     "In a row, the best mean is in bold; it is chosen from the methods with at least half of "
     "the splits. "
-    "Methods that cannot be told from it are marked too: on the splits that a method shares with "
-    f"the best, it is not worse by more than {ERRORS:g} standard errors of the paired difference.",
+    "Methods not to be told from it are marked too: on the splits that a method shares with the "
+    f"best, it is not worse by a paired t-test at {LEVEL:.0%}. Of one common split nothing can be "
+    "told, and nothing is marked.",
     "A failed trial has no part in any mean. Where trials fail on the hard splits alone, a mean of "
     "fewer splits flatters.",
 )
 
 DIFFERENCES = (
     "The method of the row minus the method of the column, on the splits that both have; ± is one "
-    f"standard error of the paired difference. Coloured if it is more than {ERRORS:g} of them from "
-    "zero."
+    f"standard error of the paired difference. Coloured if a paired t-test at {LEVEL:.0%} tells it "
+    "from zero; of one split nothing can be told."
 )
 
 PUBLISHED = (
@@ -35,7 +36,8 @@ def of_ranks(ranks: Ranks) -> str:
     said = (
         f"Ranks (1 is best) of {ranks.ranks.shape[1]} methods on {ranks.ranks.shape[0]} data sets, "
         f"by their means over the {over} splits that all of them have. Friedman's test that they "
-        f"rank alike: p = {ranks.p_value:.2g}. A bar joins methods whose mean ranks do not differ "
+        f"rank alike, with Iman and Davenport's correction: p = {ranks.p_value:.2g}. "
+        "A bar joins methods whose mean ranks do not differ "
         f"at the {LEVEL:.0%} level in Nemenyi's test (Demšar 2006)."
     )
     if ranks.left_out:
