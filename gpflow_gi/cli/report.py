@@ -65,9 +65,8 @@ def run(options: argparse.Namespace) -> int:
                 print(f"\n{metric.metric.title}, budget {budget.budget}\n")
                 print(tables.terminal(metric.table))
     print(
-        "\nMean ± standard error over splits. "
-        f"*: best, ~: not to be told from it (paired t-test at {statistics.LEVEL:.0%})."
-        "\nOf one common split nothing can be told: there are no marks."
+        "\nMean ± standard error over splits. *: best, ~: not to be told from it"
+        f"\n(paired t-test at {statistics.LEVEL:.0%}; of one common split nothing can be told)."
     )
     print(f"The report is {out / 'report.html'}; all of it is in {out}{os.sep}", flush=True)
     return 0

@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from gpflow_gi.benchmark.report import contents, files, reading
 from gpflow_gi.benchmark.report.figures import dot_panel, dot_plot, rank_diagram, svg
-from gpflow_gi.benchmark.report.statistics import METRICS, Ranks, ranks
+from gpflow_gi.benchmark.report.statistics import METRICS, Ranks, of_dataset, ranks
 from gpflow_gi.cli import main
 
 from .record_files import QUICK, record, table, write
@@ -363,6 +363,16 @@ def test_numbers_along_the_axis_do_not_touch(low, share):
     assert all(one[2] < other[0] for one, other in itertools.pairwise(boxes))
 
 
+def test_methods_that_failed_throughout_are_said_to_have_no_rank(tmp_path):
+    for dataset in "abc":
+        write(
+            tmp_path,
+            *table({name: [-float(i)] for i, name in enumerate(METHODS)}, dataset),
+            record(dataset, 0, "slow", error=("TimeLimit", "too slow")),
+        )
+    assert make(tmp_path).budgets[0].metrics[0].ranks.left_out == ["slow"]
+
+
 def test_methods_that_failed_are_said_in_figures(tmp_path):
     failure = ("TimeLimit", "too slow")
     write(
@@ -374,12 +384,17 @@ def test_methods_that_failed_are_said_in_figures(tmp_path):
         record("a", 0, "slow", error=failure),
     )
     metric = make(tmp_path).budgets[0].metrics[0]
-    said = []
-    for ax in dot_plot(metric.values, metric.metric, metric.failed).axes:
-        rows = [label.get_text() for label in ax.get_yticklabels()]
-        assert rows == ["linear", "gp", "bnn", "slow"]
-        said.append([(rows[text.xy[1]], text.get_text()) for text in ax.texts])
-    assert said == [[("bnn", "failed"), ("slow", "failed")], []]
+    assert metric.metric.name == "log_density"
+    first, second = dot_plot(metric.values, metric.metric, metric.failed).axes
+    rows = [label.get_text() for label in first.get_yticklabels()]
+    assert rows == ["linear", "gp", "bnn", "slow"]
+    assert [(rows[text.xy[1]], text.get_text()) for text in first.texts] == [
+        ("bnn", "failed"),
+        ("slow", "failed"),
+    ]
+    assert not second.texts and not any(label.get_text() for label in second.get_yticklabels())
+    page = dot_panel(of_dataset(metric.values, "a"), metric.metric, metric.failed["a"])
+    assert svg(page, "label", {}).count(">failed<") == 2
 
 
 def test_names_in_figures_are_names_and_no_formulas():

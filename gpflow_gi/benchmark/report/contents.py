@@ -171,13 +171,14 @@ def _budget(budget: str, trials: pd.DataFrame) -> BudgetReport:
 def _metric(
     metric: Metric, table: MetricTable, trials: pd.DataFrame, results: pd.DataFrame
 ) -> MetricReport:
-    values = by_split(trials, metric.name)
     failed = {
         dataset: {
             method for method, cell in zip(table.methods, cells, strict=True) if cell.mean == FAILED
         }
         for dataset, _, cells in table.rows
     }
+    found = by_split(trials, metric.name)
+    values = found.reindex(columns=in_order({*found.columns, *chain(*failed.values())}))
     pairs = [
         difference_table(values, metric, dataset)
         for dataset in values.index.unique("dataset")
@@ -185,7 +186,7 @@ def _metric(
     ]
     return MetricReport(
         metric=metric,
-        values=values.reindex(columns=in_order({*values.columns, *chain(*failed.values())})),
+        values=values,
         failed=failed,
         table=table,
         published=published(results, metric.name, set(trials.loc[trials["uci"], "dataset"])),

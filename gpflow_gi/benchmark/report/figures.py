@@ -57,6 +57,8 @@ def dot_plot(values: pd.DataFrame, metric: Metric, failed: Mapping[str, Collecti
         for ax, dataset in zip(panels, datasets, strict=False):
             draw_dots(of_dataset(values, dataset), metric, ax, failed[dataset])
             ax.set_title(dataset, fontsize="medium")
+            # All panels have the same rows.
+            ax.tick_params(labelleft=ax.get_subplotspec().is_first_col())
         for ax in panels[len(datasets) :]:
             ax.set_visible(False)
     return figure
