@@ -1,10 +1,23 @@
 """Trials of named methods on standard data sets, sweeps over many of them, and reports.
 
-Only :func:`run_trial` needs TensorFlow, and imports it when it is called.
+:func:`run_trial` is imported when it is first used, so that the command line can say what there is
+without waiting.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from .budgets import BUDGETS, Budget
 from .methods import METHODS, Method
-from .trial import run_trial
+
+if TYPE_CHECKING:
+    from .trial import run_trial
 
 __all__ = ["BUDGETS", "METHODS", "Budget", "Method", "run_trial"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "run_trial":
+        from .trial import run_trial
+
+        return run_trial
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

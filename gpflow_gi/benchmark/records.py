@@ -17,7 +17,7 @@ from socket import gethostname
 from typing import Any
 
 from gpflow_gi._version import __version__
-from gpflow_gi.experiments.json_file import with_none_for_non_finite
+from gpflow_gi.json_file import with_none_for_non_finite
 
 FOLDER = "records"
 """Where they are, in the folder of a sweep."""
@@ -166,7 +166,7 @@ def read(path: Path) -> dict[str, Any]:
         record = json.loads(path.read_bytes())
         sound = record["key"] == key_of(record) and record["status"] in (DONE, FAILED)
         complete = isinstance(record["metrics" if record["status"] == DONE else "error"], dict)
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         sound = complete = False
     if not (sound and complete and path.stem.endswith(record["key"])):
         raise DamagedRecordError(f"{path} is damaged: it is not the whole record of a trial.")

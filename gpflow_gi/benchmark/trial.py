@@ -60,8 +60,8 @@ def run_trial(
     import gpflow
 
     from gpflow_gi.benchmark.train import train_method
-    from gpflow_gi.experiments.json_file import versions
     from gpflow_gi.held_out import HeldOut
+    from gpflow_gi.json_file import versions
 
     inputs, targets = Standardiser.fit(train.X), Standardiser.fit(train.Y)
     with gpflow.config.as_context(), PeakMemory() as memory:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gpflow_gi.experiments.catalogue import EXPERIMENTS, FILES
-from gpflow_gi.experiments.json_file import versions, with_none_for_non_finite, write_json
+from gpflow_gi.json_file import versions, with_none_for_non_finite, write_json
 
 RESOLUTION = 150
 """Of figures, in dots per inch."""

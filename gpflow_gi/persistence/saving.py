@@ -11,7 +11,7 @@ from typing import Any
 import gpflow
 import numpy as np
 
-from ..experiments.json_file import versions
+from ..json_file import versions
 from ..models import DeepGP
 from . import archive
 from .archive import LoadError

@@ -12,7 +12,7 @@ from scipy import stats
 import gpflow_gi as gi
 from gpflow_gi.benchmark import BUDGETS, METHODS, Budget, run_trial
 from gpflow_gi.datasets import Standardiser, Table, standard_split
-from gpflow_gi.experiments.json_file import with_none_for_non_finite
+from gpflow_gi.json_file import with_none_for_non_finite
 
 TINY = Budget(
     name="tiny",

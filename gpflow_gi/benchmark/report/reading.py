@@ -93,7 +93,7 @@ def _row(path: Path) -> dict[str, Any]:
         record = read_record(path)
     except OSError as error:
         raise _DamagedError(f"cannot be read: {error.strerror}") from None
-    except (DamagedRecordError, RecursionError):
+    except DamagedRecordError:
         raise _DamagedError("is not the whole record of a trial") from None
     trial = _get(record, "trial", dict)
     budget = _get(trial, "budget", dict)
