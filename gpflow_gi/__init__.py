@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from . import posteriors as posteriors
     from . import priors as priors
     from . import training as training
+    from .persistence import export as export
     from .persistence import load as load
     from .persistence import save as save
     from .training import fit as fit
@@ -52,7 +53,12 @@ _SUBMODULES = (
     "training",
 )
 
-_FUNCTIONS = {"fit": "training", "load": "persistence", "save": "persistence"}
+_FUNCTIONS = {
+    "export": "persistence",
+    "fit": "training",
+    "load": "persistence",
+    "save": "persistence",
+}
 
 __all__ = ["__version__", *_FUNCTIONS, *_SUBMODULES]
 

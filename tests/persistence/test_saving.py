@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import zipfile
@@ -284,6 +285,19 @@ def test_what_was_read_goes_on_training_as_what_was_saved(rng, tmp_path):
     for one in (model, read):
         gi.fit(one, data, steps=5, progress=False)
     assert_same(model, read, X)
+
+
+@pytest.mark.parametrize("build", ["deep_gp", "bnn"])
+def test_fitted_models_can_be_pickled_and_checkpointed(build, rng, tmp_path):
+    X = rng.normal(size=(20, D))
+    data = X, np.sin(X[:, :1])
+    make = getattr(gi.architectures, f"build_{build}")
+    model, other = (make(*data, num_inducing=5, seed=seed) for seed in (0, 1))
+    gi.fit(model, data, steps=3, progress=False)
+    assert_same(model, pickle.loads(pickle.dumps(model)), X)
+    prefix = tf.train.Checkpoint(model=model).save(str(tmp_path / "checkpoint"))
+    tf.train.Checkpoint(model=other).restore(prefix).assert_consumed()
+    assert_same(model, other, X)
 
 
 @pytest.mark.slow

@@ -1,0 +1,74 @@
+"""A model as a SavedModel, for servers that have TensorFlow and nothing else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import gpflow
+import tensorflow as tf
+
+from ..models import DeepGP
+from ..models.deep_gp import DEFAULT_PREDICTION_SAMPLES
+from ..seeds import Seed, as_seed
+from ..validation import positive_integer
+from .saving import SaveError
+
+
+def export(
+    model: DeepGP,
+    path: str | os.PathLike[str],
+    *,
+    num_samples: int = DEFAULT_PREDICTION_SAMPLES,
+    seed: Seed = 0,
+) -> None:
+    """Write the model's predictions of f as a TensorFlow SavedModel.
+
+    Its signature "serving_default" takes x [N, D] of GPflow's default float type, and gives "mean"
+    and "variance", both [N, P]: what ``model.predict_f(x, num_samples, seed=seed)`` gives, at every
+    call. It is loaded with ``tf.saved_model.load`` and needs neither this library nor GPflow.
+
+    :param model: a :class:`~gpflow_gi.models.DeepGP`. Its parameters are copied; what becomes of
+        the model later does not change the export.
+    :param path: a folder, which must not exist or be empty.
+    :param num_samples: S, of the layers below the last.
+    :param seed: of these; None draws one.
+    :raises TypeError: if it is not a model of this library.
+    :raises ValueError: if nothing in the model tells the number of inputs, or if `num_samples` is
+        not positive.
+    :raises SaveError: if the folder is not empty or cannot be written.
+    """
+    if not isinstance(model, DeepGP):
+        raise TypeError(
+            f"model must be a gpflow_gi.models.DeepGP, but is a {type(model).__name__}."
+        )
+    num_samples = positive_integer("num_samples", num_samples)
+    if model.input_dim is None:
+        raise ValueError(
+            "The model cannot be exported: neither inducing inputs nor a dense layer at its bottom "
+            "tell how many inputs it has."
+        )
+    path = Path(path)
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise SaveError(f"{path} exists and is no empty folder: choose another.")
+    seed = as_seed(seed)
+
+    served = tf.Module()
+    # What is saved are the variables that an object holds: those of the graph below.
+    served.parameters = list(model.variables)
+    inputs = tf.TensorSpec([None, model.input_dim], gpflow.default_float(), name="x")
+
+    @tf.function(input_signature=[inputs])
+    def predict_f(x: tf.Tensor) -> dict[str, tf.Tensor]:
+        mean, variance = model.predict_f(x, num_samples, seed=seed)
+        return {"mean": mean, "variance": variance}
+
+    served.predict_f = predict_f
+    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+    try:
+        tf.saved_model.save(
+            served, str(path), signatures={"serving_default": predict_f}, options=options
+        )
+    except (OSError, tf.errors.OpError) as error:
+        reason = " ".join(f"{getattr(error, 'message', error)}".split())
+        raise SaveError(f"{path} cannot be written: {reason}") from None

@@ -1,0 +1,92 @@
+"""Exports: the same numbers, in a process that has TensorFlow alone."""
+
+import subprocess
+import sys
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import gpflow_gi as gi
+from gpflow_gi.persistence import SaveError
+
+D = 2
+
+
+def deep_gp(rng, inference):
+    X = rng.normal(size=(20, D))
+    return gi.architectures.build_deep_gp(X, X[:, :1], inference=inference, num_inducing=5)
+
+
+def network(rng, inference, **arguments):
+    X = rng.normal(size=(20, D))
+    return gi.architectures.build_bnn(
+        X, X[:, :1], inference=inference, widths=(4,), num_inducing=5, **arguments
+    )
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rng: deep_gp(rng, "global"),
+        lambda rng: deep_gp(rng, ["local", "global"]),
+        lambda rng: deep_gp(rng, "local"),
+        lambda rng: network(rng, "global", prior="scale"),
+        lambda rng: network(rng, "factorised"),
+    ],
+    ids=["global", "local then global", "local", "network", "factorised"],
+)
+def test_numbers_are_those_of_predict_f(make, rng, tmp_path):
+    model = make(rng)
+    gi.export(model, tmp_path / "served", num_samples=7, seed=3)
+    served = tf.saved_model.load(str(tmp_path / "served")).signatures["serving_default"]
+    for N in (1, 6):
+        X = rng.normal(size=(N, D))
+        found = served(x=tf.constant(X))
+        mean, variance = model.predict_f(X, num_samples=7, seed=3)
+        np.testing.assert_allclose(found["mean"], mean, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found["variance"], variance, rtol=1e-9, atol=1e-12)
+    # A copy: training goes on without it.
+    before = served(x=tf.constant(X))["mean"].numpy()
+    for variable in model.trainable_variables:
+        variable.assign_add(0.1 * tf.ones_like(variable))
+    np.testing.assert_array_equal(served(x=tf.constant(X))["mean"], before)
+
+
+@pytest.mark.slow
+def test_nothing_but_tensorflow_is_needed(rng, tmp_path):
+    model = deep_gp(rng, "global")
+    gi.export(model, tmp_path / "served", num_samples=7, seed=3)
+    X = rng.normal(size=(6, D))
+    np.save(tmp_path / "X.npy", X)
+    script = (
+        "import sys\n"
+        "import numpy as np\n"
+        "import tensorflow as tf\n"
+        f"served = tf.saved_model.load({str(tmp_path / 'served')!r})\n"
+        f"X = tf.constant(np.load({str(tmp_path / 'X.npy')!r}))\n"
+        "found = served.signatures['serving_default'](x=X)\n"
+        f"np.save({str(tmp_path / 'mean.npy')!r}, found['mean'])\n"
+        "sys.exit('gpflow' in sys.modules or 'gpflow_gi' in sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    mean, _ = model.predict_f(X, num_samples=7, seed=3)
+    np.testing.assert_allclose(np.load(tmp_path / "mean.npy"), mean, rtol=1e-9, atol=1e-12)
+
+
+def test_what_cannot_be_exported(rng, tmp_path):
+    model = network(rng, "global")
+    with pytest.raises(TypeError, match=r"model must be a .*DeepGP, but is a Gaussian"):
+        gi.export(gpflow.likelihoods.Gaussian(), tmp_path / "served")
+    with pytest.raises(ValueError, match="num_samples must be"):
+        gi.export(model, tmp_path / "served", num_samples=0)
+    (tmp_path / "file").write_text("hello")
+    for there in (tmp_path, tmp_path / "file"):
+        with pytest.raises(SaveError, match="exists and is no empty folder"):
+            gi.export(model, there)
+    layer = gi.layers.GPLayer(gpflow.kernels.Matern32(), 1, gi.posteriors.Prior())
+    prior = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=9)
+    with pytest.raises(ValueError, match="how many inputs it has"):
+        gi.export(prior, tmp_path / "served")
