@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from .console import MISUSED
@@ -12,6 +13,38 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(MISUSED, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+
+def add_table(group: Any, otherwise: str) -> None:
+    """Add the options that name a table of the user's own.
+
+    :param otherwise: what is taken without them, for the help.
+    """
+    group.add_argument(
+        "--data",
+        metavar="FILE",
+        type=Path,
+        help=f"comma-separated values, with the columns' names in the first line ({otherwise})",
+    )
+    group.add_argument("--target", metavar="COLUMN", help="the column of FILE to predict")
+    group.add_argument(
+        "--drop",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="a column of FILE to leave out; may be given several times",
+    )
+
+
+def check_table(options: argparse.Namespace) -> None:
+    """Check that the options of :func:`add_table` belong together.
+
+    :raises ValueError: if they do not.
+    """
+    if options.data is None and (options.target is not None or options.drop):
+        raise ValueError("--target and --drop need --data FILE.")
+    if options.data is not None and options.target is None:
+        raise ValueError("--data needs --target COLUMN: the column to predict.")
 
 
 def number(kind: type, allowed: Callable[[Any], bool], description: str) -> Callable[[str], Any]:

@@ -45,17 +45,7 @@ def add_to(commands: Any) -> None:
         default=(),
         help="UCI regression sets; see --list",
     )
-    what.add_argument(
-        "--data", metavar="FILE", type=Path, help="a table of your own; see compare --help"
-    )
-    what.add_argument("--target", metavar="COLUMN", help="the column of FILE to predict")
-    what.add_argument(
-        "--drop",
-        metavar="COLUMN",
-        action="append",
-        default=[],
-        help="a column of FILE to leave out; may be given several times",
-    )
+    arguments.add_table(what, "beside the UCI sets, or without any")
     what.add_argument(
         "--methods",
         metavar="NAME,NAME",
@@ -280,14 +270,11 @@ def _data(options: argparse.Namespace) -> list[dict[str, Any]]:
     from gpflow_gi.benchmark.data import describe, describe_csv
     from gpflow_gi.datasets import UCI_SETS
 
+    arguments.check_table(options)
     if options.data is None:
-        if options.target is not None or options.drop:
-            raise ValueError("--target and --drop need --data FILE.")
         if not options.datasets:
             raise ValueError("--datasets NAME,NAME or --data FILE is needed; see --list.")
         return [describe(name) for name in options.datasets]
-    if options.target is None:
-        raise ValueError("--data needs --target COLUMN: the column to predict.")
     # Also where that set is not asked for: records of both could meet in a report.
     if options.data.stem in UCI_SETS:
         raise ValueError(f"{options.data} has the name of a UCI set: rename it.")

@@ -33,21 +33,7 @@ def add_to(commands: Any) -> None:
     )
     default = Settings()
     data = compare.add_argument_group("data")
-    data.add_argument(
-        "--data",
-        metavar="FILE",
-        type=Path,
-        help="comma-separated values, with the columns' names in the first line "
-        "(default: scikit-learn's diabetes, 442 rows and 10 inputs)",
-    )
-    data.add_argument("--target", metavar="COLUMN", help="the column of FILE to predict")
-    data.add_argument(
-        "--drop",
-        metavar="COLUMN",
-        action="append",
-        default=[],
-        help="a column of FILE to leave out; may be given several times",
-    )
+    arguments.add_table(data, "default: scikit-learn's diabetes, 442 rows and 10 inputs")
     data.add_argument(
         "--test-fraction",
         metavar="X",
@@ -159,6 +145,7 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         settings = _settings(options)
+        arguments.check_table(options)
     except ValueError as error:
         return say_error(str(error), MISUSED)
     out = options.out or Path(
@@ -166,12 +153,8 @@ def run(options: argparse.Namespace) -> int:
     )
     try:
         if options.data is None:
-            if options.target is not None or options.drop:
-                raise DataError("--target and --drop need --data FILE.")
             table = diabetes()
         else:
-            if options.target is None:
-                raise DataError("--data needs --target COLUMN: the column to predict.")
             table = read_csv(options.data, options.target, options.drop)
         check_results_folder(out, FILES)
         train, test = train_test_split(table, settings.test_fraction, settings.seed)
