@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
+from .row_seed import RowSeed
+
 Seed: TypeAlias = Any
 """An integer, a pair of integers (list, array or tensor of shape [2]), or None for a fresh one."""
 
@@ -45,13 +47,15 @@ def as_seed(seed: Seed = None) -> tf.Tensor:
     return tf.cast(seed, tf.int32)
 
 
-def fold_in(seed: tf.Tensor, counter: Any) -> tf.Tensor:
+def fold_in(seed: Any, counter: Any) -> Any:
     """A seed for stream number `counter` of `seed`.
 
-    :param seed: [2], from :func:`as_seed`.
+    :param seed: [2], from :func:`as_seed`; or a :class:`~gpflow_gi.row_seed.RowSeed`.
     :param counter: [], an integer, which may be a tensor.
-    :return: [2], int32.
+    :return: [2], int32; or a RowSeed for the same rows.
     """
+    if isinstance(seed, RowSeed):
+        return RowSeed(fold_in(seed.seed, counter), seed.keys)
     return tf.random.fold_in(seed, tf.cast(counter, tf.int32))
 
 
@@ -64,11 +68,13 @@ def split(seed: tf.Tensor, num: int) -> list[tf.Tensor]:
     return tf.unstack(tf.random.split(seed, num))
 
 
-def standard_normal(shape: Any, seed: tf.Tensor, dtype: Any) -> tf.Tensor:
+def standard_normal(shape: Any, seed: Any, dtype: Any) -> tf.Tensor:
     """Independent draws of N(0, 1).
 
     :param shape: the shape of the answer, static or a tensor.
-    :param seed: [2], from :func:`as_seed`.
+    :param seed: [2], from :func:`as_seed`; or a :class:`~gpflow_gi.row_seed.RowSeed`.
     :return: `shape`, `dtype`.
     """
+    if isinstance(seed, RowSeed):
+        return seed.standard_normal(shape, dtype)
     return tf.random.stateless_normal(shape, seed, dtype=dtype)

@@ -25,6 +25,7 @@ from .connections import (
     describe,
     uses_global_inducing,
 )
+from .frozen_posterior import FrozenPosterior
 from .function_draws import FunctionDraws
 from .propagation import Propagated, propagate_inducing
 from .targets import check_likelihood, check_targets, to_float
@@ -266,9 +267,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
                 return mean, covariance
             return mixture.moments_jointly(mean, covariance)
 
-        return self._predict(
-            [X], num_samples, seed, lambda _, mean, var, X: mixture.moments(mean, var)
-        )
+        return self._predict([X], num_samples, seed, self.moments_of_f)
 
     @check_shapes(
         "X: [N, D]",
@@ -285,11 +284,8 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :param seed: see the class.
         :return: two of [N, Q], in the units of the targets and their square.
         """
-
-        def reduce(*component: tf.Tensor) -> tuple[tf.Tensor, ...]:
-            return mixture.moments(*self._moments_of_y(*component))
-
-        return self._predict([self.check_inputs(X)], num_samples, as_seed(seed), reduce)
+        X = self.check_inputs(X)
+        return self._predict([X], num_samples, as_seed(seed), self.moments_of_y)
 
     @check_shapes(
         "X: [N, D]",
@@ -312,7 +308,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         """
 
         def reduce(*component: tf.Tensor) -> tuple[tf.Tensor, ...]:
-            return tuple(tf.transpose(m, [1, 0, 2]) for m in self._moments_of_y(*component))
+            return tuple(tf.transpose(m, [1, 0, 2]) for m in self._components_of_y(*component))
 
         components = self._predict([self.check_inputs(X)], num_samples, as_seed(seed), reduce)
         mean, variance = (tf.transpose(component, [1, 0, 2]) for component in components)
@@ -341,15 +337,8 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :param seed: see the class.
         :return: [N].
         """
-
-        def reduce(
-            seed: tf.Tensor, mean: tf.Tensor, var: tf.Tensor, X: tf.Tensor, Y: tf.Tensor
-        ) -> Any:
-            density = integration.predict_log_density(self.likelihood, X, mean, var, Y, seed)
-            return (mixture.log_density(density),)
-
         X, Y = self.check_data(data)
-        return self._predict([X, Y], num_samples, as_seed(seed), reduce)[0]
+        return self._predict([X, Y], num_samples, as_seed(seed), self.log_density_of_y)[0]
 
     @check_shapes(
         "X: [N, D]",
@@ -396,6 +385,16 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         """
         S = positive_integer("num_samples", num_samples)
         return FunctionDraws(self, S, as_seed(seed))
+
+    def posterior(self, num_samples: int, seed: Seed = None) -> FrozenPosterior:
+        """Draw the layers below the last S times, and keep them for predictions.
+
+        :param num_samples: S.
+        :param seed: see the class.
+        :return: what predicts as the model does, with the same numbers at every call.
+        """
+        S = positive_integer("num_samples", num_samples)
+        return FrozenPosterior(self, S, as_seed(seed))
 
     # ------------------------------------------------------------------------------- diagnostics
 
@@ -465,18 +464,63 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             tensors whose first axis is the rows.
         """
         propagated = self._propagate_inducing(rows[0], num_samples, fold_in(seed, 0))
+        return self.predict_rows(
+            propagated, rows, num_samples, lambda i, _: fold_in(fold_in(seed, 1), i), reduce
+        )
+
+    def predict_rows(
+        self,
+        propagated: Propagated,
+        rows: list[tf.Tensor],
+        num_samples: int,
+        seed_of: Callable[[tf.Tensor, tf.Tensor], Any],
+        reduce: Callable[..., tuple[tf.Tensor, ...]],
+        at_once: bool = False,
+    ) -> Any:
+        """What is predicted at rows, in chunks of bounded size.
+
+        :param propagated: the layers after the pass of the inducing points.
+        :param rows: X, or X and Y.
+        :param num_samples: S, with which that pass was made.
+        :param seed_of: from a chunk's number and its rows X to its seed.
+        :param reduce: such as :meth:`moments_of_f`.
+        :param at_once: take all rows as one chunk.
+        """
 
         def chunk(i: tf.Tensor, *rows: tf.Tensor) -> tuple[tf.Tensor, ...]:
-            chunk_seed = fold_in(fold_in(seed, 1), i)
-            mean, variance = propagated.predict(rows[0], fold_in(chunk_seed, 0))
+            seed = seed_of(i, rows[0])
+            mean, variance = propagated.predict(rows[0], fold_in(seed, 0))
             if mean.shape.rank == 2:
                 mean, variance = mean[None], variance[None]
-            return reduce(fold_in(chunk_seed, 1), mean, variance, *rows)
+            return reduce(fold_in(seed, 1), mean, variance, *rows)
 
+        if at_once:
+            return chunk(tf.constant(0), *rows)
         return in_chunks(chunk, rows, rows_per_chunk(num_samples * self._width()))
 
-    def _moments_of_y(
-        self, seed: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor
+    # From components [S, N, P] of f at some rows to what is predicted there.
+
+    def moments_of_f(
+        self, seed: Any, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of the mixture, two of [N, P]."""
+        return mixture.moments(mean, variance)
+
+    def moments_of_y(
+        self, seed: Any, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of new targets, two of [N, Q]."""
+        return mixture.moments(*self._components_of_y(seed, mean, variance, X))
+
+    def log_density_of_y(
+        self, seed: Any, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor, Y: tf.Tensor
+    ) -> tuple[tf.Tensor]:
+        """Log of the mixture's density at the targets, [N]."""
+        components = integration.predict_log_density(self.likelihood, X, mean, variance, Y, seed)
+        return (mixture.log_density(components),)
+
+    def _components_of_y(
+        self, seed: Any, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         return integration.predict_mean_and_var(self.likelihood, X, mean, variance, seed)
 

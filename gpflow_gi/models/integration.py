@@ -86,8 +86,9 @@ def _per_sample(
         arguments.append(tf.tile(Y, [repeats, 1]))
     if isinstance(likelihood, MonteCarloLikelihood):
         # The public methods have no argument for the noise; those that they call do.
-        shape = tf.concat([[likelihood.num_monte_carlo_points], tf.shape(arguments[1])], axis=0)
-        epsilon = standard_normal(shape, seed, mean.dtype)
+        points = likelihood.num_monte_carlo_points
+        epsilon = standard_normal(tf.concat([[points], tf.shape(mean)], axis=0), seed, mean.dtype)
+        epsilon = tf.reshape(epsilon, tf.concat([[points], tf.shape(arguments[1])], axis=0))
         result = getattr(likelihood, "_" + integral)(*arguments, epsilon=epsilon)
     else:
         result = getattr(likelihood, integral)(*arguments)

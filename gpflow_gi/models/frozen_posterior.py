@@ -1,0 +1,101 @@
+"""Draws of the layers below the last, kept for predictions that do not change from call to call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gpflow
+import tensorflow as tf
+from check_shapes import check_shapes
+
+from ..row_seed import RowSeed, keys_of
+from ..seeds import fold_in
+from .propagation import Propagated, propagate_inducing
+
+if TYPE_CHECKING:
+    from .deep_gp import DeepGP
+
+
+class FrozenPosterior:
+    """S draws of everything below the last layer, and the last layer integrated.
+
+    The inducing points go through the network once, when the first rows come. From then on every
+    factorisation is at hand: a row takes time of S M^2 in each GP layer. What is predicted at a row
+    is a function of that row, whatever the batch that it comes in and however often it is asked,
+    up to rounding: residuals of GP layers are drawn by a hash of the row
+    (:class:`gpflow_gi.row_seed.RowSeed`), independently from row to row as in the model's own
+    predictions. For draws of whole functions there is
+    :meth:`~gpflow_gi.models.DeepGP.sample_functions`.
+
+    It is of the model as it was when it was made; later training does not change it. It can be used
+    inside ``tf.function``, where all rows of a call are taken at once; elsewhere they are taken in
+    chunks of bounded memory.
+    """
+
+    def __init__(self, model: DeepGP, num_samples: int, seed: tf.Tensor) -> None:
+        """:param num_samples: S. :param seed: [2]."""
+        self._model = gpflow.utilities.deepcopy(model)
+        self._num_samples = num_samples
+        self._seed = seed
+        self._propagated: Propagated | None = None
+
+    @check_shapes("X: [N, D]", "return[0]: [N, P]", "return[1]: [N, P]")
+    def predict_f(self, X: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of f, as moments of the mixture over S samples.
+
+        :param X: [N, D].
+        :return: two of [N, P].
+        :raises ValueError: if `X` does not fit the model.
+        """
+        mean, variance = self._predict([self._model.check_inputs(X)], self._model.moments_of_f)
+        return mean, variance
+
+    @check_shapes("X: [N, D]", "return[0]: [N, Q]", "return[1]: [N, Q]")
+    def predict_y(self, X: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of new targets, as moments of the mixture over S samples.
+
+        :param X: [N, D].
+        :return: two of [N, Q], in the units of the targets and their square.
+        :raises ValueError: if `X` does not fit the model.
+        """
+        mean, variance = self._predict([self._model.check_inputs(X)], self._model.moments_of_y)
+        return mean, variance
+
+    @check_shapes("data[0]: [N, D]", "data[1]: [N, Q]", "return: [N]")
+    def predict_log_density(self, data: tuple[Any, Any]) -> tf.Tensor:
+        """Log of the predictive mixture's density at the targets, in nats.
+
+        :param data: X [N, D] and Y [N, Q].
+        :return: [N].
+        :raises ValueError: if the data do not fit the model.
+        """
+        X, Y = self._model.check_data(data)
+        return self._predict([X, Y], self._model.log_density_of_y)[0]
+
+    def _predict(self, rows: list[tf.Tensor], reduce: Any) -> Any:
+        if self._propagated is None:
+            with tf.init_scope():  # once and for all, also where a function is being traced
+                self._propagated = self._start(rows[0].shape[-1])
+        seed = fold_in(self._seed, 1)
+        return self._model.predict_rows(
+            self._propagated,
+            rows,
+            self._num_samples,
+            lambda i, X: RowSeed(seed, keys_of(X)),
+            reduce,
+            # TensorFlow has no gradient of a loop over what was computed outside of the graph.
+            at_once=not tf.executing_eagerly(),
+        )
+
+    def _start(self, input_dim: int) -> Propagated:
+        model = self._model
+        propagated = propagate_inducing(
+            model.layers,
+            model.inducing_inputs,
+            input_dim,
+            self._num_samples,
+            fold_in(self._seed, 0),
+        )
+        # Factorisations are made when they are first needed. That must not be inside a graph.
+        propagated.predict(tf.zeros([1, input_dim], gpflow.default_float()), fold_in(self._seed, 1))
+        return propagated
