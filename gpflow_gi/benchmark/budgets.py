@@ -35,8 +35,8 @@ class Budget:
 QUICK = Budget(
     name="quick",
     steps=3000,
-    learning_rate=0.01,
-    last_learning_rate=0.001,
+    learning_rate=0.02,
+    last_learning_rate=0.002,
     kl_warmup=500,
     batch_size=250,
     num_inducing=50,
