@@ -1,4 +1,5 @@
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
 import gpflow
 import numpy as np
 import pytest
+
+# Some tests interrupt. What a shell has started in the background ignores that, children included.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "reference"
 
