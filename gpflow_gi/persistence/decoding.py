@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import gpflow
 import numpy as np
 import tensorflow as tf
+import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
 from .names import thing_of
+
+CONSTRUCTED = (
+    tfp.bijectors.Bijector,
+    tfp.distributions.Distribution,
+    gpflow.likelihoods.Likelihood,
+)
+"""What a file may have made by a call: a file must not be able to call anything."""
+
+KERAS = ("builtins", "keras", "tf_keras")
+"""Modules that a Keras layer in a file may use; Keras' own safe mode refuses lambdas."""
 
 
 class Decoder:
@@ -91,10 +102,16 @@ class Decoder:
 
     def _make_made(self, described: dict[str, Any]) -> Any:
         """By calling the constructor."""
+        cls = thing_of(described["made"], self._custom)
+        if not (isinstance(cls, type) and issubclass(cls, CONSTRUCTED)):
+            raise LookupError(f"the file asks to call {described['made']}")
         arguments = self._make_dict({"dict": described["arguments"]})
-        return self._keep(described, thing_of(described["made"], self._custom)(**arguments))
+        return self._keep(described, cls(**arguments))
 
     def _make_keras(self, described: dict[str, Any]) -> Any:
+        for module in _modules(described["keras"]):
+            if module.partition(".")[0] not in KERAS:
+                raise LookupError(f"the file has a Keras layer that uses the module {module}")
         layer = tf_keras.saving.deserialize_keras_object(
             described["keras"], custom_objects=dict(self._custom)
         )
@@ -107,7 +124,9 @@ class Decoder:
     def _make_object(self, described: dict[str, Any]) -> Any:
         """By setting attributes: the constructor has done its work when the model was made."""
         cls = thing_of(described["object"], self._custom)
-        made = cls.__new__(cls)
+        if not isinstance(cls, type):
+            raise LookupError(f"the file takes {described['object']} for a class")
+        made: Any = object.__new__(cls)
         self._keep(described, made)
         if isinstance(made, tf.Module):
             tf.Module.__init__(made, name=described["attributes"].get("_name"))
@@ -120,3 +139,14 @@ class Decoder:
     def _keep(self, described: dict[str, Any], made: Any) -> Any:
         self._made[described["number"]] = made
         return made
+
+
+def _modules(config: Any) -> Iterator[str]:
+    """All that a configuration of Keras names under "module", at any depth."""
+    if isinstance(config, Mapping):
+        if isinstance(config.get("module"), str):
+            yield config["module"]
+        config = list(config.values())
+    if isinstance(config, list | tuple):
+        for one in config:
+            yield from _modules(one)

@@ -416,6 +416,15 @@ def test_newer_files_and_strange_names_are_refused(model, tmp_path):
         rewritten(path, lambda architecture, name=name: architecture["model"].update(object=name))
         with pytest.raises(LoadError, match=said):
             gi.load(path)
+    for strange, said in [
+        ({"made": "tensorflow.python.ops.gen_io_ops:write_file", "arguments": []}, "asks to call"),
+        ({"object": "tensorflow.python.ops.math_ops:exp", "attributes": {}}, "for a class"),
+        ({"keras": {"module": "os", "class_name": "X"}, "weights": []}, "uses the module os"),
+    ]:
+        gi.save(model, path)
+        rewritten(path, lambda architecture, strange=strange: architecture.update(model=strange))
+        with pytest.raises(LoadError, match=said):
+            gi.load(path)
     gi.save(model, path)
     rewritten(path, lambda architecture: architecture["model"].update(attributes={"layers": {}}))
     with pytest.raises(LoadError, match="cannot be loaded"):
