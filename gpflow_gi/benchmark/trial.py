@@ -42,10 +42,10 @@ def run_trial(
     :param budget: "quick", "paper", or one of your own.
     :param seed: of the start, of training and of predictions.
     :return: "trial" (all settings), "data", "version", "versions", "metrics", "standard_errors",
-        "cost" ("seconds", of which "compile_seconds"; "steps", "peak_memory_mb" of the process,
-        TensorFlow and what earlier trials left included,
-        "num_parameters" that are trained) and "hyperparameters" (those of the model that are few),
-        ready for JSON but for numbers that are not finite.
+        "cost" ("seconds", of which "compile_seconds"; "steps"; "peak_memory_mb" of the process,
+        TensorFlow and what earlier trials left included; "num_parameters" that are trained) and
+        "hyperparameters" (those of the model that are few), ready for JSON but for numbers that are
+        not finite.
     :raises ValueError: if a name is unknown.
     :raises gpflow_gi.datasets.DataError: if the data cannot be had, or there is no such split.
     :raises gpflow_gi.training.NonFiniteError: if training meets a bound that is not finite.

@@ -149,7 +149,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             raise ValueError("The bound needs at least one row of data, but X has none.")
         seed = as_seed(seed)
         S = self.num_samples if num_samples is None else num_samples
-        propagated = self._propagate_inducing(X, S, fold_in(seed, 0))
+        propagated = self.propagate(X, S, fold_in(seed, 0))
         mean, variance = propagated.predict(X, fold_in(seed, 1))
         # N/B sum_n 1/S sum_s E log p(y_n | f_n)
         log_likelihoods = integration.variational_expectations(
@@ -260,7 +260,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         X = self.check_inputs(X)
         seed = as_seed(seed)
         if full_cov:
-            draws = self._propagate_inducing(X, num_samples, fold_in(seed, 0), draw_all=True)
+            draws = self.propagate(X, num_samples, fold_in(seed, 0), draw_all=True)
             F = draws.rows_jointly(X, fold_in(seed, 1))
             mean, covariance = draws.last.predict(F, full_cov=True)
             if mean.shape.rank == 2:
@@ -370,7 +370,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
 
             (samples,) = self._predict([X], S, seed, reduce)
             return tf.transpose(samples, [1, 0, 2])
-        propagated = self._propagate_inducing(X, S, fold_in(seed, 0), draw_all=True)
+        propagated = self.propagate(X, S, fold_in(seed, 0), draw_all=True)
         F = propagated.rows_jointly(X, fold_in(seed, 1))
         draw = propagated.last.draw(propagated.num_samples, fold_in(seed, 2))
         samples, _ = draw.extend(F, fold_in(seed, 3))
@@ -442,9 +442,13 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             return int(first.posterior.inducing_inputs.shape[-1])
         return first.input_dim
 
-    def _propagate_inducing(
+    def propagate(
         self, X: tf.Tensor, num_samples: int, seed: tf.Tensor, *, draw_all: bool = False
     ) -> Propagated:
+        """Push the inducing points through the network, for rows like those of X [N, D] to follow.
+
+        :param draw_all: see :func:`gpflow_gi.models.propagation.propagate_inducing`.
+        """
         S = positive_integer("num_samples", num_samples)
         return propagate_inducing(
             self.layers, self.inducing_inputs, X.shape[-1], S, seed, draw_all=draw_all
@@ -463,7 +467,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :param reduce: from a seed, the components' mean and variance [S, N, P], and `rows`, to
             tensors whose first axis is the rows.
         """
-        propagated = self._propagate_inducing(rows[0], num_samples, fold_in(seed, 0))
+        propagated = self.propagate(rows[0], num_samples, fold_in(seed, 0))
         return self.predict_rows(
             propagated, rows, num_samples, lambda i, _: fold_in(fold_in(seed, 1), i), reduce
         )

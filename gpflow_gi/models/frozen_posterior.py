@@ -10,7 +10,7 @@ from check_shapes import check_shapes
 
 from ..row_seed import RowSeed, keys_of
 from ..seeds import fold_in
-from .propagation import Propagated, propagate_inducing
+from .propagation import Propagated
 
 if TYPE_CHECKING:
     from .deep_gp import DeepGP
@@ -88,14 +88,8 @@ class FrozenPosterior:
         )
 
     def _start(self, input_dim: int) -> Propagated:
-        model = self._model
-        propagated = propagate_inducing(
-            model.layers,
-            model.inducing_inputs,
-            input_dim,
-            self._num_samples,
-            fold_in(self._seed, 0),
-        )
+        row = tf.zeros([1, input_dim], gpflow.default_float())
+        propagated = self._model.propagate(row, self._num_samples, fold_in(self._seed, 0))
         # Factorisations are made when they are first needed. That must not be inside a graph.
-        propagated.predict(tf.zeros([1, input_dim], gpflow.default_float()), fold_in(self._seed, 1))
+        propagated.predict(row, fold_in(self._seed, 1))
         return propagated

@@ -11,7 +11,6 @@ from check_shapes import check_shapes
 
 from ..layers import Deterministic, LayerDraw
 from ..seeds import fold_in
-from .propagation import propagate_inducing
 
 if TYPE_CHECKING:
     from .deep_gp import DeepGP
@@ -56,7 +55,7 @@ class FunctionDraws:
         if X.shape[0] == 0:
             return tf.zeros([self._num_samples, 0, self._model.layers[-1].output_dim], X.dtype)
         if not self._layers:
-            self._start(X.shape[-1])
+            self._start(X)
         keys = _keys(X)
         unseen = {key: n for n, key in enumerate(keys) if key not in self._index}
         if unseen:
@@ -65,16 +64,9 @@ class FunctionDraws:
         values = np.stack([self._values[self._index[key]] for key in keys], axis=1)
         return tf.constant(values)
 
-    def _start(self, input_dim: int) -> None:
+    def _start(self, X: tf.Tensor) -> None:
         model = self._model
-        propagated = propagate_inducing(
-            model.layers,
-            model.inducing_inputs,
-            input_dim,
-            self._num_samples,
-            fold_in(self._seed, 0),
-            draw_all=True,
-        )
+        propagated = model.propagate(X, self._num_samples, fold_in(self._seed, 0), draw_all=True)
         last = propagated.last.draw(propagated.num_samples, fold_in(self._seed, 1))
         if model.inducing_inputs is not None and model.layers[-1].posterior.uses_global_inducing:
             outputs, last = last.extend(propagated.inducing, self._seed)

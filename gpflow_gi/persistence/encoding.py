@@ -47,7 +47,7 @@ class Encoder:
             return value
         if isinstance(value, float) and not isinstance(value, np.generic):
             return value if math.isfinite(value) else {"float": str(value)}
-        if isinstance(value, list | tuple) or type(value).__name__ == "ListWrapper":
+        if isinstance(value, list | tuple):
             kind = "tuple" if isinstance(value, tuple) else "list"
             return {kind: [self.describe(one, f"{place}[{i}]") for i, one in enumerate(value)]}
         if isinstance(value, Mapping):
