@@ -12,6 +12,8 @@ from abc import ABC, abstractmethod
 
 import tensorflow as tf
 
+from . import linalg
+
 
 class Basis(ABC):
     """Basis functions a(x), and the inputs at which a layer's pseudo-data stand.
@@ -38,6 +40,14 @@ class Basis(ABC):
     @abstractmethod
     def design(self) -> tf.Tensor:
         """Phi = a(U)^T, a row for each of the inputs: [M, K] or [S, M, K]."""
+
+    def design_times(self, z: tf.Tensor) -> tf.Tensor:
+        """Phi z, for z of [K, P] or [S, K, P]."""
+        return linalg.product(self.design, z)
+
+    def transposed_design_times(self, y: tf.Tensor) -> tf.Tensor:
+        """Phi^T y, for y of [M, P] or [S, M, P]."""
+        return linalg.transposed_product(self.design, y)
 
     @property
     @abstractmethod

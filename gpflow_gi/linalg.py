@@ -22,19 +22,6 @@ def unfold(columns: tf.Tensor, num_samples: tf.Tensor) -> tf.Tensor:
     return tf.transpose(tf.reshape(columns, [rows, num_samples, cols]), [1, 0, 2])
 
 
-def solve_lower(triangle: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
-    """L^-1 R.
-
-    :param triangle: L, [K, K] or [S, K, K].
-    :param columns: R, [K, N] or [S, K, N].
-    :return: [K, N] if neither has a sample axis, else [S, K, N].
-    """
-    if triangle.shape.rank == 2 and columns.shape.rank == 3:
-        solution = tf.linalg.triangular_solve(triangle, fold(columns))
-        return unfold(solution, tf.shape(columns)[0])
-    return tf.linalg.triangular_solve(triangle, columns)
-
-
 def transposed_product(left: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
     """A^T B.
 

@@ -19,7 +19,7 @@ def once_only(gradients: tuple[tf.Tensor, ...], *arguments: tf.Tensor) -> tuple[
     def guarded(gradient: tf.Tensor, *_: tf.Tensor) -> tuple[tf.Tensor, Gradient]:
         def refuse(*_: tf.Tensor) -> tf.Tensor:
             raise NotImplementedError(
-                "Layers with pseudo-data have first derivatives only. For a Hessian, "
+                "GP layers and layers with pseudo-data have first derivatives only. For a Hessian, "
                 "difference their gradients."
             )
 

@@ -14,6 +14,7 @@ import tensorflow as tf
 from . import linalg
 from .basis import Basis
 from .seeds import standard_normal
+from .spread import spread
 
 
 @dataclass(frozen=True)
@@ -173,12 +174,7 @@ class FreeGaussian(WeightGaussian):
         return WhitenedDraw(z, 0.5 * (squares + self._log_determinant()))
 
     def _spread(self, A: tf.Tensor) -> tf.Tensor:
-        # All outputs' q_sqrt^T A in one product: [P*K, K] [K, N].
-        num_outputs, K, _ = tf.unstack(tf.shape(self.q_sqrt))
-        stacked = tf.reshape(tf.linalg.matrix_transpose(self.q_sqrt), [num_outputs * K, K])
-        shape = tf.concat([tf.shape(A)[:-2], [num_outputs, K, tf.shape(A)[-1]]], axis=0)
-        variance = linalg.sum_of_squares(tf.reshape(tf.matmul(stacked, A), shape))
-        return tf.linalg.matrix_transpose(variance)
+        return tf.linalg.matrix_transpose(spread(self.q_sqrt, A))
 
     def _spread_jointly(self, A: tf.Tensor) -> tf.Tensor:
         root = tf.matmul(self.q_sqrt, A[..., None, :, :], transpose_a=True)

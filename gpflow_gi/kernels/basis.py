@@ -17,6 +17,7 @@ from gpflow.kernels import Kernel
 
 from .. import linalg
 from ..basis import Basis
+from ..cholesky import Cholesky
 from . import batched
 
 
@@ -41,27 +42,31 @@ class KernelBasis(Basis):
         self.kernel = kernel
         self.inputs = inputs
         self.parent = parent
-        K = batched.covariance(kernel, inputs)
-        diagonal = tf.linalg.diag_part(K)
-        jitter = gpflow.default_jitter() * tf.reduce_mean(diagonal, axis=-1, keepdims=True)
-        self._gram = tf.linalg.set_diag(K, diagonal + jitter)
+        jitter = gpflow.default_jitter() * batched.mean_variance(kernel, inputs)
+        identity = tf.eye(tf.shape(inputs)[-2], dtype=inputs.dtype)
+        self._gram = batched.covariance(kernel, inputs) + jitter[..., None, None] * identity
         schur = self._gram
         if parent is not None:
             self._cross = parent(inputs)  # a_parent(U)
             schur -= tf.matmul(self._cross, self._cross, transpose_a=True)
-        self.L = tf.linalg.cholesky(schur)
+        self._cholesky = Cholesky(schur)
+
+    @property
+    def L(self) -> tf.Tensor:
+        """The Cholesky factor of the last block's matrix given the blocks before."""
+        return self._cholesky.L
 
     @property
     def is_sampled(self) -> bool:  # type: ignore[override]
-        return bool(self.L.shape.rank == 3)
+        return self._cholesky.is_sampled
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         k = batched.cross_covariance(self.kernel, self.inputs, X)
         if self.parent is None:
-            return linalg.solve_lower(self.L, k)
+            return self._cholesky.solve(k)
         A = self.parent(X)
         k -= linalg.transposed_product(self._cross, A)
-        return linalg.concat_rows(A, linalg.solve_lower(self.L, k))
+        return linalg.concat_rows(A, self._cholesky.solve(k))
 
     @property
     def design(self) -> tf.Tensor:
@@ -73,6 +78,14 @@ class KernelBasis(Basis):
             return self.L
         A = linalg.concat_rows(self._cross, tf.linalg.matrix_transpose(self.L))
         return tf.linalg.matrix_transpose(A)
+
+    def design_times(self, z: tf.Tensor) -> tf.Tensor:
+        return self._cholesky.times(z) if self.parent is None else super().design_times(z)
+
+    def transposed_design_times(self, y: tf.Tensor) -> tf.Tensor:
+        if self.parent is None:
+            return self._cholesky.transposed_times(y)
+        return super().transposed_design_times(y)
 
     @property
     def gram(self) -> tf.Tensor:

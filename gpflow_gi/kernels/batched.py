@@ -5,17 +5,23 @@ GPflow's ``kernel(X1, X2)`` of [S, M, D] and [S, N, D] is the covariance between
 """
 
 import operator
+from functools import reduce
 from typing import Any, cast
 from weakref import WeakKeyDictionary, ref
 
 import tensorflow as tf
-from gpflow.kernels import Kernel
+from gpflow.kernels import Combination, Kernel, Product, Stationary, Sum
 
 from ..linalg import unfold
+from . import stationary
 
 
 def covariance(kernel: Kernel, X: tf.Tensor) -> tf.Tensor:
     """k(X, X): [N, D] -> [N, N], or [S, N, D] -> [S, N, N]."""
+    if type(kernel) in _COMBINE:
+        return _combined(kernel, [covariance(part, X) for part in _parts(kernel)])
+    if stationary.depends_on_distance(kernel):
+        return stationary.covariance(kernel, X, X)
     if X.shape.rank == 2:
         return kernel(X)
     return _for_each_sample(kernel, X)
@@ -28,6 +34,10 @@ def cross_covariance(kernel: Kernel, X1: tf.Tensor, X2: tf.Tensor) -> tf.Tensor:
     :param X2: [N, D] or [S, N, D].
     :return: [M, N] if neither has a sample axis, else [S, M, N].
     """
+    if type(kernel) in _COMBINE:
+        return _combined(kernel, [cross_covariance(part, X1, X2) for part in _parts(kernel)])
+    if stationary.depends_on_distance(kernel):
+        return stationary.covariance(kernel, X1, X2)
     ranks = (X1.shape.rank, X2.shape.rank)
     if ranks == (2, 2):
         return kernel(X1, X2)
@@ -45,9 +55,27 @@ def variance(kernel: Kernel, X: tf.Tensor) -> tf.Tensor:
     return tf.reshape(kernel(flatten_rows(X), full_cov=False), tf.shape(X)[:-1])
 
 
+def mean_variance(kernel: Kernel, X: tf.Tensor) -> tf.Tensor:
+    """The mean of k(x, x) over rows: [] or [S]; [] also where all inputs have the same."""
+    if stationary.has_one_variance(kernel):
+        return tf.convert_to_tensor(cast(Stationary, kernel).variance)
+    return tf.reduce_mean(variance(kernel, X), axis=-1)
+
+
 def flatten_rows(X: tf.Tensor) -> tf.Tensor:
     """[S, N, D] -> [S*N, D]; [N, D] is left alone."""
     return tf.reshape(X, [-1, X.shape[-1]])
+
+
+_COMBINE = {Sum: tf.add, Product: tf.multiply}
+
+
+def _parts(kernel: Kernel) -> list[Kernel]:
+    return list(cast(Combination, kernel).kernels)
+
+
+def _combined(kernel: Kernel, values: list[tf.Tensor]) -> tf.Tensor:
+    return reduce(_COMBINE[type(kernel)], values)
 
 
 def _for_each_sample(kernel: Kernel, *inputs: tf.Tensor) -> tf.Tensor:

@@ -187,12 +187,12 @@ class _ProcessDraw:
 
     def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, _ProcessDraw]:
         if X is self.basis.inputs:
-            return linalg.product(self.basis.design, self.z), self
+            return self.basis.design_times(self.z), self
         basis = self.basis.extend(X)
         shape = tf.concat([tf.shape(self.z)[:-2], [tf.shape(X)[-2], tf.shape(self.z)[-1]]], axis=0)
         new = standard_normal(shape, seed, self.z.dtype)
         z = linalg.concat_rows(self.z, new)
-        return linalg.product(basis.design, z), _ProcessDraw(basis, z)
+        return basis.design_times(z), _ProcessDraw(basis, z)
 
 
 def _raise_if_unfit(name: str, function: Callable[[tf.Tensor], tf.Tensor], X: tf.Tensor) -> None:

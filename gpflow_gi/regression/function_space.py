@@ -18,9 +18,9 @@ import tensorflow as tf
 
 from .. import linalg
 from ..basis import Basis
+from ..once_only import Gradient, once_only
 from ..seeds import split, standard_normal
 from ..whitened import WhitenedDraw, WhitenedGaussian
-from .gradients import Gradient, once_only
 
 
 class FunctionSpaceRegression(WhitenedGaussian):
@@ -33,7 +33,7 @@ class FunctionSpaceRegression(WhitenedGaussian):
         :param T: a root of Lambda = T T^T: [M] for a diagonal one, or lower triangular [M, M].
         :param V: pseudo-outputs, [M, P].
         """
-        self._Phi = basis.design
+        self._basis = basis
         self._T = T
         if T.shape.rank == 1:
             self._noise_root = 1.0 / T
@@ -50,7 +50,7 @@ class FunctionSpaceRegression(WhitenedGaussian):
         self._V = tf.broadcast_to(V, tf.concat([tf.shape(self._S)[:-1], tf.shape(V)[-1:]], axis=0))
         self._num_outputs = float(V.shape[-1])
         # E z = Phi^T S^-1 V
-        self.mean = tf.matmul(self._Phi, self._solve(self._V), transpose_a=True)
+        self.mean = basis.transposed_design_times(self._solve(self._V))
 
     def kl(self) -> tf.Tensor:
         remaining, log_determinant = _divergence(self._S, self._C, self._V, self._noise)
@@ -74,10 +74,10 @@ class FunctionSpaceRegression(WhitenedGaussian):
         #     z = z0 + Phi^T S^-1 (V - Phi z0 - e),    z0 ~ N(0, I),    e ~ N(0, Lambda^-1).
         prior_seed, noise_seed = split(seed, 2)
         z0 = self._standard_normal(num_samples, prior_seed)
-        missed = self._V - linalg.product(self._Phi, z0)
+        missed = self._V - self._basis.design_times(z0)
         noise = standard_normal(tf.shape(missed), noise_seed, z0.dtype)
         missed -= _times(self._noise_root, noise)
-        z = z0 + linalg.transposed_product(self._Phi, self._solve(missed))
+        z = z0 + self._basis.transposed_design_times(self._solve(missed))
         return WhitenedDraw(z, self.log_p_minus_log_q(z))
 
     def log_p_minus_log_q(self, z: tf.Tensor) -> tf.Tensor:
@@ -88,7 +88,7 @@ class FunctionSpaceRegression(WhitenedGaussian):
         """
         # 1/2 [ (z - E z)^T B (z - E z) - |z|^2 - log|B| ] per output, |B| = |S| |Lambda|
         centred = z - self.mean
-        scaled = linalg.product(self._Phi, centred)
+        scaled = self._basis.design_times(centred)
         scaled = _times(self._T, scaled, transpose=True)
         squares = tf.reduce_sum(tf.square(centred) - tf.square(z), axis=[-2, -1])
         squares += tf.reduce_sum(tf.square(scaled), axis=[-2, -1])
@@ -107,9 +107,7 @@ class FunctionSpaceRegression(WhitenedGaussian):
 
 
 def _add(K: tf.Tensor, noise: tf.Tensor) -> tf.Tensor:
-    if noise.shape.rank == 1:
-        return tf.linalg.set_diag(K, tf.linalg.diag_part(K) + noise)
-    return K + noise
+    return K + (tf.linalg.diag(noise) if noise.shape.rank == 1 else noise)
 
 
 def _times(matrix: tf.Tensor, R: tf.Tensor, *, transpose: bool = False) -> tf.Tensor:

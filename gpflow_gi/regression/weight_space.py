@@ -15,8 +15,8 @@ import tensorflow as tf
 
 from .. import linalg
 from ..basis import Basis
+from ..once_only import Gradient, once_only
 from ..whitened import WeightGaussian, WhitenedDraw
-from .gradients import Gradient, once_only
 
 
 class WeightSpaceRegression(WeightGaussian):
