@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from . import benchmark as benchmark
     from . import bounds as bounds
     from . import datasets as datasets
+    from . import estimators as estimators
     from . import inference as inference
     from . import interop as interop
     from . import kernels as kernels
@@ -39,6 +40,7 @@ _SUBMODULES = (
     "benchmark",
     "bounds",
     "datasets",
+    "estimators",
     "inference",
     "interop",
     "kernels",

@@ -187,3 +187,17 @@ def test_the_sparse_gp_is_a_deep_gp_of_one_local_layer(P, rng):
         X, Y, num_layers=1, inference="local", num_inducing=7, seed=1
     )
     np.testing.assert_allclose(svgp.elbo((X, Y)), deep.elbo((X, Y), seed=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("build", ["build_deep_gp", "build_bnn"])
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_classifiers_start_at_the_labels(build, num_classes, rng):
+    X = rng.normal(size=(90, 2))
+    Y = np.digitize(X[:, :1], [0.0] if num_classes == 2 else [-0.5, 0.5]).astype(float)
+    likelihood = gpflow.likelihoods.Bernoulli()
+    if num_classes > 2:
+        likelihood = gpflow.likelihoods.Softmax(num_classes)
+    model = getattr(gi.architectures, build)(X, Y, num_inducing=20, likelihood=likelihood)
+    probability = model.predict_y(X, num_samples=20, seed=0)[0].numpy()
+    label = probability > 0.5 if num_classes == 2 else np.argmax(probability, 1)[:, None]
+    assert np.mean(label == Y) > 0.8

@@ -20,10 +20,10 @@ from ..seeds import as_seed
 from ..validation import finite_array, positive_integer, positive_number
 from .start import (
     NOISE_VARIANCE,
+    as_regression,
     centres,
     check_numpy_seed,
     check_rows,
-    has_constant_noise,
     output_dim_for,
 )
 
@@ -136,7 +136,7 @@ def build_bnn(
                 f"{weight_prior!r}."
             )
         if method == "prior":
-            _freeze(weight_prior)
+            weight_prior.follow_prior()  # a random scale too is drawn from its prior
         A = np.hstack([Z, np.ones((len(Z), 1))]) if bias else Z
         K = A.shape[1]
         deviation = np.median(weight_prior.draw(K, 101, as_seed(seed)).standard_deviation)
@@ -216,12 +216,6 @@ def _prior_maker(prior: Any, prior_scale: float) -> Callable[[], WeightPrior]:
     return prior
 
 
-def _freeze(prior: WeightPrior) -> None:
-    """Take a random scale, too, from its prior."""
-    if isinstance(prior, ScalePrior):
-        prior.follow_prior()
-
-
 def _regression_on_targets(
     X: np.ndarray, Y: np.ndarray, U: np.ndarray, likelihood: Likelihood
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -229,15 +223,17 @@ def _regression_on_targets(
     from sklearn.metrics import pairwise_distances_argmin
 
     M = len(U)
-    if not has_constant_noise(likelihood):
-        # The targets of other likelihoods are not values of f.
-        return np.zeros((M, output_dim_for(likelihood, Y.shape[1]))), np.ones(M)
+    P = output_dim_for(likelihood, Y.shape[1])
+    regression = as_regression(likelihood, Y, P)
+    if regression is None:
+        return np.zeros((M, P)), np.ones(M)
+    values, noise = regression
     nearest = pairwise_distances_argmin(X, U)
     counts = np.bincount(nearest, minlength=M)
-    sums = np.zeros((M, Y.shape[1]))
-    np.add.at(sums, nearest, Y)
+    sums = np.zeros((M, P))
+    np.add.at(sums, nearest, values)
     # An inducing point to which no row is nearest counts for a hundredth of one.
-    Lambda = np.maximum(counts, 0.01) / float(likelihood.variance.numpy())
+    Lambda = np.maximum(counts, 0.01) / noise
     return sums / np.maximum(counts, 1)[:, None], _within_bounds(Lambda)
 
 

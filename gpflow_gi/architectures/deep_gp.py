@@ -21,10 +21,10 @@ from ..posteriors.pseudo_data import largest_precision
 from ..validation import positive_integer
 from .start import (
     NOISE_VARIANCE,
+    as_regression,
     centres,
     check_numpy_seed,
     check_rows,
-    has_constant_noise,
     output_dim_for,
     some_rows,
 )
@@ -193,17 +193,17 @@ def _regression_on_targets(
     K_uu^-1 + W W^T / noise: the prior's, and Lambda = W W^T / noise; and Lambda V = W Y / noise.
     """
     M = len(Z)
-    if not has_constant_noise(likelihood):
-        # The targets of other likelihoods are not values of f.
+    regression = as_regression(likelihood, Y, output_dim)
+    if regression is None:
         return np.zeros((M, output_dim)), np.eye(M)
-    noise = float(likelihood.variance.numpy())
+    targets, noise = regression
     rows = some_rows(len(F), 100 * M, seed=0)  # enough to say how rows lie around Z
     basis = KernelBasis(kernel, tf.constant(Z))
     A = basis(tf.constant(F[rows]))
     W = tf.linalg.triangular_solve(basis.L, A, adjoint=True).numpy()
     # A hundredth of an observation at each point keeps Lambda positive definite.
     gram = (W @ W.T) * (len(F) / len(rows)) + 0.01 * np.eye(M)
-    V = np.linalg.solve(gram, (W @ Y[rows]) * (len(F) / len(rows)))
+    V = np.linalg.solve(gram, (W @ targets[rows]) * (len(F) / len(rows)))
     # Where the kernel's variance at Z all but vanishes, W has no bound.
     values, vectors = np.linalg.eigh(gram / noise)
     Lambda = (

@@ -5,7 +5,14 @@ from typing import Any
 
 import numpy as np
 from gpflow.base import Parameter
-from gpflow.likelihoods import Gaussian, Likelihood, SwitchedLikelihood
+from gpflow.likelihoods import (
+    Bernoulli,
+    Gaussian,
+    Likelihood,
+    MultiClass,
+    Softmax,
+    SwitchedLikelihood,
+)
 
 from ..validation import finite_array
 
@@ -31,9 +38,29 @@ def check_numpy_seed(seed: Any) -> None:
         raise ValueError(f"seed must be an integer from 0 to 2^32 - 1, but is {seed!r}.")
 
 
-def has_constant_noise(likelihood: Likelihood) -> bool:
-    """Whether the targets are values of f with Gaussian noise of one variance."""
-    return isinstance(likelihood, Gaussian) and isinstance(likelihood.variance, Parameter)
+LABEL_SCALE = 2.0
+"""How far from zero a class's latent function starts at an inducing point among its labels: enough
+to tell the classes apart, and not so much that the likelihood's gradient vanishes."""
+
+LABEL_NOISE = 1.0
+"""The variance with which a label counts as an observation of that value."""
+
+
+def as_regression(
+    likelihood: Likelihood, Y: np.ndarray, output_dim: int
+) -> tuple[np.ndarray, float] | None:
+    """What the start takes for noisy values of f, [N, P], and the variance of their noise.
+
+    :param Y: targets, [N, Q].
+    :return: None where the targets say nothing of f that is known here.
+    """
+    if isinstance(likelihood, Gaussian) and isinstance(likelihood.variance, Parameter):
+        return Y, float(likelihood.variance.numpy())
+    if isinstance(likelihood, Bernoulli):
+        return LABEL_SCALE * (2.0 * Y - 1.0), LABEL_NOISE
+    if isinstance(likelihood, MultiClass | Softmax) and np.all(np.isin(Y, range(output_dim))):
+        return LABEL_SCALE * (2.0 * (Y == np.arange(output_dim)) - 1.0), LABEL_NOISE
+    return None
 
 
 def output_dim_for(likelihood: Likelihood, num_targets: int) -> int:

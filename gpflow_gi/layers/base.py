@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 import gpflow
 import tensorflow as tf
 
-from ..posteriors import Posterior
+from ..posteriors import Posterior, Prior
 
 
 class Layer(gpflow.Module, ABC):
@@ -51,6 +51,10 @@ class Layer(gpflow.Module, ABC):
             None for one sample without a sample axis.
         :param seed: [2], of those samples.
         """
+
+    def follow_prior(self) -> None:
+        """Put the prior in the posterior's place."""
+        self.posterior = Prior()
 
 
 def check_posterior(posterior: Posterior, output_dim: int) -> None:

@@ -72,6 +72,10 @@ class DenseLayer(Layer):
                 f"The layer has input_dim={self._input_dim}, but gets {input_dim} columns."
             )
 
+    def follow_prior(self) -> None:
+        super().follow_prior()
+        self.prior.follow_prior()
+
     def condition(
         self, U: tf.Tensor, num_samples: int | None = None, seed: tf.Tensor | None = None
     ) -> ConditionedDenseLayer:

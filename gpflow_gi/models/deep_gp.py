@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import gpflow
 import tensorflow as tf
 from check_shapes import check_shapes
 from gpflow.base import Parameter
@@ -385,6 +386,24 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         """
         S = positive_integer("num_samples", num_samples)
         return FunctionDraws(self, S, as_seed(seed))
+
+    def sample_prior(self, num_samples: int, seed: Seed = None) -> FunctionDraws:
+        """Draw S functions f from the prior that the model has now.
+
+        The kernels, mean functions, prior scales and other parameters of the prior are taken as
+        they are; what was learned of the posterior plays no part.
+
+        :param num_samples: S.
+        :param seed: see the class.
+        :return: a callable from X [N, D] to [S, N, P], the same functions at every call.
+        """
+        S = positive_integer("num_samples", num_samples)
+        prior = gpflow.utilities.deepcopy(self)
+        for layer in prior.layers:
+            if isinstance(layer, Layer):
+                layer.follow_prior()
+        prior.inducing_inputs = None
+        return FunctionDraws(prior, S, as_seed(seed))
 
     def posterior(self, num_samples: int, seed: Seed = None) -> FrozenPosterior:
         """Draw the layers below the last S times, and keep them for predictions.

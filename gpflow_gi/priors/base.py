@@ -38,6 +38,9 @@ class WeightPrior(gpflow.Module, ABC):
         :param seed: [2].
         """
 
+    def follow_prior(self) -> None:
+        """Fix the scale's approximate posterior at its prior; nothing where it is a number."""
+
     @property
     @abstractmethod
     def is_type_ii(self) -> bool:

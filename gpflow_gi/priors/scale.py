@@ -60,7 +60,6 @@ class ScalePrior(WeightPrior):
         return self.given(s, num_weights)
 
     def follow_prior(self) -> None:
-        """Fix q(s) at p(s), for layers whose weights are drawn from the prior."""
         for parameter in (self.alpha, self.beta):
             parameter.assign(_ALMOST_ZERO)
             gpflow.set_trainable(parameter, False)

@@ -1,0 +1,86 @@
+"""What all estimators have in common: scaling, training, and the posterior that predicts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..datasets import Standardiser
+
+if TYPE_CHECKING:
+    from gpflow.likelihoods import Likelihood
+
+    from ..models import DeepGP
+
+Array = NDArray[np.float64]
+
+
+class Estimator(BaseEstimator):
+    """A model of this library behind scikit-learn's interface.
+
+    Inputs are standardised inside, by the rows that the estimator is fitted to. Predictions come
+    from draws that are kept (:meth:`gpflow_gi.models.DeepGP.posterior`): they are the same at every
+    call, and of a row whatever the rows beside it.
+
+    After ``fit``: ``model_`` is the :class:`gpflow_gi.models.DeepGP`, ``posterior_`` what predicts,
+    and ``fit_record_`` the course of training.
+
+    Subclasses set the parameters that are read here: ``num_inducing``, ``steps``, ``batch_size``,
+    ``learning_rate``, ``num_posterior_samples``, ``random_state`` and ``verbose``.
+    """
+
+    num_inducing: int
+    steps: int
+    batch_size: int
+    learning_rate: float
+    num_posterior_samples: int
+    random_state: Any
+    verbose: bool
+
+    @abstractmethod
+    def _build(self, X: Array, Y: Array, likelihood: Likelihood, **settings: Any) -> DeepGP:
+        """The model before training; `settings` are the number of inducing points and a seed."""
+
+    def _train(self, X: Array, Y: Array, likelihood: Likelihood) -> None:
+        """Fit the inputs' scaling and the model.
+
+        :param X: [N, D], as the user gave them.
+        :param Y: [N, Q], as the likelihood takes them.
+        """
+        import tensorflow as tf
+
+        from ..training import fit
+
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        self.input_scaling_ = Standardiser.fit(X)
+        X = self.input_scaling_.transform(X)
+        num_inducing = min(self.num_inducing, len(np.unique(X, axis=0)))
+        model = self._build(X, Y, likelihood, num_inducing=num_inducing, seed=seed)
+        half = self.steps // 2
+        self.fit_record_ = fit(
+            model,
+            (X, Y),
+            steps=self.steps,
+            batch_size=self.batch_size,
+            # A tenth of the rate in the second half, where steps are to average out.
+            learning_rate=lambda step: tf.where(
+                step < half, self.learning_rate, 0.1 * self.learning_rate
+            ),
+            kl_warmup=self.steps // 4,
+            progress=self.verbose,
+            seed=seed,
+        )
+        self.model_ = model
+        self.posterior_ = model.posterior(self.num_posterior_samples, seed=seed)
+
+    def _scaled(self, X: Any) -> Array:
+        """Inputs for predictions, as the model takes them: [N, D]."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.input_scaling_.transform(X)

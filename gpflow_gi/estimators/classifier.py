@@ -1,0 +1,76 @@
+"""Classification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from .base import Array, Estimator
+
+
+class Classifier(ClassifierMixin, Estimator):
+    """Two classes with a probit likelihood, more with a softmax."""
+
+    def fit(self, X: Any, y: Any) -> Classifier:
+        """Train on rows.
+
+        :param X: inputs, [N, D].
+        :param y: labels of any kind, [N].
+        :raises ValueError: if the inputs are not finite numbers, if the labels are of one class, or
+            if they do not fit each other.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        num_classes = len(self.classes_)
+        if num_classes == 1:
+            raise ValueError("y holds one class only; at least two are needed to tell apart.")
+        from gpflow.likelihoods import Bernoulli, Softmax
+
+        likelihood = Bernoulli() if num_classes == 2 else Softmax(num_classes)
+        likelihood.num_monte_carlo_points = 20
+        self._train(X, labels.astype(np.float64)[:, None], likelihood)
+        return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """The predictive probability of each class.
+
+        :param X: inputs, [N, D].
+        :return: [N, number of classes], in the order of ``classes_``.
+        """
+        X = self._scaled(X)
+        mean, _ = self.posterior_.predict_y(X)
+        probability = mean.numpy()
+        if len(self.classes_) == 2:
+            return np.hstack([1.0 - probability, probability])
+        return probability / probability.sum(axis=1, keepdims=True)
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each row.
+
+        :param X: inputs, [N, D].
+        :return: labels, [N].
+        """
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+
+    def log_density(self, X: Any, y: Any) -> Array:
+        """The log probability of labels.
+
+        :param X: inputs, [N, D].
+        :param y: labels, [N], of the classes in training.
+        :return: [N], in nats.
+        :raises ValueError: if a label is none of the classes.
+        """
+        probability = self.predict_proba(X)
+        y = column_or_1d(y)
+        check_consistent_length(probability, y)
+        unknown = ~np.isin(y, self.classes_)
+        if np.any(unknown):
+            raise ValueError(
+                f"y holds {y[unknown][0]!r}, which is none of the classes in training."
+            )
+        return np.log(probability[np.arange(len(y)), np.searchsorted(self.classes_, y)])

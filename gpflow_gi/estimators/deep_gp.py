@@ -1,0 +1,76 @@
+"""Deep Gaussian processes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .base import Array, Estimator
+from .classifier import Classifier
+from .regressor import Regressor
+
+if TYPE_CHECKING:
+    from gpflow.likelihoods import Likelihood
+
+    from ..models import DeepGP
+
+
+class _DeepGPEstimator(Estimator):
+    def __init__(
+        self,
+        num_layers: int = 2,
+        *,
+        inference: Any = "global",
+        num_inducing: int = 100,
+        kernel: Any = None,
+        steps: int = 2000,
+        batch_size: int = 256,
+        learning_rate: float = 0.02,
+        num_posterior_samples: int = 100,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        """Set the parameters; nothing is done with them before :meth:`fit`.
+
+        :param num_layers: number of GP layers.
+        :param inference: "global", "local", "prior", or a list of these with one per layer.
+        :param num_inducing: inducing points, at most; no more than there are different rows.
+        :param kernel: see :func:`gpflow_gi.architectures.build_deep_gp`; by default a squared
+            exponential with one lengthscale per input.
+        :param steps: of Adam.
+        :param batch_size: rows of a step, at most.
+        :param learning_rate: of the first half of the steps; the second has a tenth.
+        :param num_posterior_samples: draws of the layers below the last that predictions average.
+        :param random_state: as scikit-learn takes it; an integer makes everything repeatable.
+        :param verbose: show the progress of training.
+        """
+        self.num_layers = num_layers
+        self.inference = inference
+        self.num_inducing = num_inducing
+        self.kernel = kernel
+        self.steps = steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.num_posterior_samples = num_posterior_samples
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _build(self, X: Array, Y: Array, likelihood: Likelihood, **settings: Any) -> DeepGP:
+        from ..architectures import build_deep_gp
+
+        return build_deep_gp(
+            X,
+            Y,
+            num_layers=self.num_layers,
+            inference=self.inference,
+            kernel=self.kernel,
+            likelihood=likelihood,
+            **settings,
+        )
+
+
+class DeepGPRegressor(Regressor, _DeepGPEstimator):
+    """A deep Gaussian process for regression."""
+
+
+class DeepGPClassifier(Classifier, _DeepGPEstimator):
+    """A deep Gaussian process for classification."""

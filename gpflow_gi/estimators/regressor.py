@@ -1,0 +1,91 @@
+"""Regression with Gaussian noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+
+from ..datasets import Standardiser
+from .base import Array, Estimator
+
+
+class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
+    """Targets with Gaussian noise, standardised inside as the inputs are.
+
+    Several targets (y of [N, Q]) share the network below its last layer, and the noise's variance
+    once they are standardised.
+    """
+
+    def fit(self, X: Any, y: Any) -> Regressor:
+        """Train on rows.
+
+        :param X: inputs, [N, D].
+        :param y: targets, [N] or [N, Q].
+        :raises ValueError: if they are not finite numbers, or do not fit each other.
+        """
+        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
+        from gpflow.likelihoods import Gaussian
+
+        from ..architectures.start import NOISE_VARIANCE
+
+        Y = np.asarray(y, np.float64).reshape(len(X), -1)
+        self.target_shape_ = y.shape[1:]
+        self.target_scaling_ = Standardiser.fit(Y)
+        self._train(X, self.target_scaling_.transform(Y), Gaussian(NOISE_VARIANCE))
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The predictive mean of new targets.
+
+        :param X: inputs, [N, D].
+        :param return_std: also give the predictive standard deviation, noise included.
+        :return: [N] or [N, Q], as the targets in training; or two of these, in the targets' unit.
+        """
+        X = self._scaled(X)
+        mean, variance = (m.numpy() for m in self.posterior_.predict_y(X))
+        shape = (len(mean), *self.target_shape_)
+        mean = self.target_scaling_.inverse(mean).reshape(shape)
+        if not return_std:
+            return mean
+        return mean, np.sqrt(self.target_scaling_.inverse_variance(variance)).reshape(shape)
+
+    def log_density(self, X: Any, y: Any) -> Array:
+        """The log density of targets under the predictive distribution, a mixture of Gaussians.
+
+        :param X: inputs, [N, D].
+        :param y: targets, [N] or [N, Q], as in training.
+        :return: [N], in nats, for targets in their own unit; of all targets of a row together.
+        """
+        X = self._scaled(X)
+        Y = check_array(y, dtype=np.float64, ensure_2d=False)
+        check_consistent_length(X, Y)
+        if Y.shape[1:] != self.target_shape_:
+            raise ValueError(
+                f"y has shape {Y.shape}, but the targets in training had {self.target_shape_} "
+                "after the rows."
+            )
+        Y = self.target_scaling_.transform(Y.reshape(len(X), -1))
+        standardised = self.posterior_.predict_log_density((X, Y)).numpy()
+        return self.target_scaling_.inverse_log_density(standardised)
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Array:
+        """Draws of new targets: values of functions drawn from the posterior, and noise.
+
+        The rows of a draw belong to one function. That takes memory of n_samples N^2 and time of
+        n_samples N^3 in deep GPs.
+
+        :param X: inputs, [N, D].
+        :param n_samples: how many draws.
+        :param random_state: as scikit-learn takes it.
+        :return: [N, n_samples] or [N, Q, n_samples], in the targets' unit.
+        """
+        X = self._scaled(X)
+        rng = check_random_state(random_state)
+        draws = self.model_.predict_f_samples(X, n_samples, seed=int(rng.randint(2**31))).numpy()
+        noise = np.sqrt(self.model_.likelihood.variance.numpy())
+        Y = self.target_scaling_.inverse(draws + noise * rng.normal(size=draws.shape))
+        return np.moveaxis(Y.reshape(n_samples, len(X), *self.target_shape_), 0, -1)

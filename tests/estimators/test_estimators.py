@@ -1,0 +1,152 @@
+"""scikit-learn's interface to deep GPs and Bayesian neural networks."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
+
+from gpflow_gi.estimators import BNNClassifier, BNNRegressor, DeepGPClassifier, DeepGPRegressor
+
+SMALL = {"steps": 200, "num_inducing": 20, "num_posterior_samples": 20, "random_state": 0}
+REGRESSORS = [DeepGPRegressor(**SMALL), BNNRegressor((10,), **SMALL)]
+CLASSIFIERS = [DeepGPClassifier(**SMALL), BNNClassifier((10,), **SMALL)]
+
+regressors = pytest.mark.parametrize("estimator", REGRESSORS, ids=lambda e: type(e).__name__)
+classifiers = pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda e: type(e).__name__)
+
+
+@pytest.fixture(scope="module")
+def waves():
+    """Inputs and targets that are far from standardised, with noise of deviation 20."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform([0.0, 1000.0], [0.01, 5000.0], size=(120, 2))
+    f = 500.0 + 200.0 * np.sin(600.0 * X[:, 0]) + 0.1 * X[:, 1]
+    return X, f + 20.0 * rng.normal(size=len(f))
+
+
+@pytest.fixture(scope="module")
+def rings():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    ring = np.digitize(np.linalg.norm(X, axis=1), [0.8, 1.6])
+    return X, np.array(["inner", "middle", "outer"])[ring]
+
+
+@regressors
+def test_regression(estimator, waves):
+    X, y = waves
+    model = clone(estimator).fit(X[:100], y[:100])
+    assert model.score(X[100:], y[100:]) > 0.8
+    mean, std = model.predict(X[100:], return_std=True)
+    assert mean.shape == std.shape == (20,)
+    z = (y[100:] - mean) / std
+    assert np.mean(np.abs(z) < 3) > 0.9 and np.all(std < 0.8 * np.std(y))
+    np.testing.assert_array_equal(model.predict(X[100:]), mean)
+
+
+@regressors
+def test_moments_draws_and_densities_are_of_one_distribution(estimator, waves):
+    X, y = waves
+    model = clone(estimator).fit(X, y)
+    mean, std = model.predict(X[:5], return_std=True)
+    draws = model.sample_y(X[:5], 4000, random_state=1)
+    assert draws.shape == (5, 4000)
+    # The kept draws are 20, whose mean and spread have errors of their own.
+    error = 4 * std * (1 / np.sqrt(20) + 1 / np.sqrt(4000))
+    assert np.all(np.abs(draws.mean(axis=1) - mean) < error)
+    assert np.all(np.abs(draws.std(axis=1) / std - 1) < 4 / np.sqrt(2 * 20))
+    # The density integrates to one, and is that of a mixture with these moments.
+    grid = np.linspace(mean[0] - 8 * std[0], mean[0] + 8 * std[0], 401)
+    density = np.exp(model.log_density(np.tile(X[:1], (401, 1)), grid))
+    step = grid[1] - grid[0]
+    np.testing.assert_allclose(step * density.sum(), 1.0, rtol=1e-3)
+    np.testing.assert_allclose(step * (grid * density).sum(), mean[0], atol=1e-2 * std[0])
+    gaussian = norm.logpdf(y[:5], mean, std)
+    np.testing.assert_allclose(model.log_density(X[:5], y[:5]), gaussian, atol=0.5)
+
+
+@regressors
+def test_scaling_of_inputs_and_targets_is_inside(estimator, waves):
+    X, y = waves
+    plain = clone(estimator).fit(X[:60], y[:60])
+    # By powers of two, which rounding does not notice: training would enlarge what it does.
+    scaled = clone(estimator).fit(X[:60] * [2**13, 2**-10], 2**-7 * y[:60])
+    mean = scaled.predict(X[60:] * [2**13, 2**-10])
+    np.testing.assert_array_equal(mean, 2**-7 * plain.predict(X[60:]))
+    # Fitted on training rows only
+    np.testing.assert_allclose(plain.input_scaling_.mean, X[:60].mean(axis=0))
+
+
+def test_several_targets(waves):
+    X, y = waves
+    Y = np.column_stack([y, -2.0 * y, np.full(len(y), 7.0)])
+    model = DeepGPRegressor(**SMALL).fit(X, Y)
+    mean, std = model.predict(X[:4], return_std=True)
+    assert mean.shape == std.shape == (4, 3)
+    np.testing.assert_allclose(mean[:, 2], 7.0, atol=0.2)
+    assert model.sample_y(X[:4], 6).shape == (4, 3, 6)
+    assert model.log_density(X[:4], Y[:4]).shape == (4,)
+    with pytest.raises(ValueError, match="y has shape"):
+        model.log_density(X[:4], y[:4])
+
+
+@classifiers
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_classification(estimator, num_classes, rings):
+    X, y = rings
+    if num_classes == 2:
+        X, y = X[y != "middle"], y[y != "middle"]
+    model = clone(estimator).fit(X, y)
+    assert list(model.classes_) == sorted(set(y))
+    assert model.score(X, y) > 0.85
+    probability = model.predict_proba(X[:10])
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    columns = [list(model.classes_).index(label) for label in y[:10]]
+    expected = np.log(probability[np.arange(10), columns])
+    np.testing.assert_allclose(model.log_density(X[:10], y[:10]), expected)
+    with pytest.raises(ValueError, match="'nowhere', which is none of the classes"):
+        model.log_density(X[:1], ["nowhere"])
+
+
+def test_one_class_is_refused(rings):
+    X, _ = rings
+    with pytest.raises(ValueError, match="one class only"):
+        BNNClassifier(**SMALL).fit(X, np.zeros(len(X)))
+
+
+@regressors
+def test_the_same_seed_gives_the_same_and_files_keep_it(estimator, waves):
+    X, y = waves
+    one, other = clone(estimator).fit(X, y), clone(estimator).fit(X, y)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(one)).predict(X), one.predict(X))
+    again = clone(estimator).set_params(random_state=1).fit(X, y)
+    assert not np.array_equal(again.predict(X), one.predict(X))
+    # A row's prediction does not depend on the rows beside it.
+    np.testing.assert_allclose(one.predict(X[:1]), one.predict(X)[:1], rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_in_pipelines_and_searches(waves):
+    X, y = waves
+    pipeline = make_pipeline(PolynomialFeatures(2), BNNRegressor((10,), **SMALL))
+    search = GridSearchCV(pipeline, {"bnnregressor__steps": [5, 300]}, cv=2).fit(X, y)
+    assert search.best_params_ == {"bnnregressor__steps": 300}
+    # In processes of their own
+    scores = cross_val_score(BNNRegressor((10,), **SMALL), X, y, cv=2, n_jobs=2)
+    assert np.all(scores > 0.5)
+
+
+def test_tensorflow_is_imported_in_fit_and_not_before():
+    code = (
+        "import sys; from gpflow_gi.estimators import DeepGPRegressor as R; R().get_params(); "
+        "assert 'tensorflow' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
