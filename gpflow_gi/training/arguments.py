@@ -78,17 +78,18 @@ def _check_array(name: str, values: Any) -> np.ndarray:
     return array
 
 
-def check_num_data(model: Any, num_rows: int, batch_size: int | None) -> None:
+def check_num_data(model: Any, num_rows: int, in_parts: bool) -> None:
     """Refuse data whose size is not what the model scales its bound by.
 
+    :param in_parts: whether the bound is estimated from less than all rows at once.
     :raises ValueError: if the model's `num_data` is not the number of rows, or is missing although
-        the bound is estimated from minibatches.
+        the bound is estimated from parts of them.
     """
     num_data = getattr(model, "num_data", None)
     if num_data is None:
-        if batch_size is not None:
+        if in_parts:
             raise ValueError(
-                "The model's num_data is None, so that the bound of a minibatch would not be "
+                "The model's num_data is None, so that the bound of some rows would not be "
                 f"scaled to all rows. Build the model with num_data={num_rows}."
             )
     elif int(num_data) != num_rows:

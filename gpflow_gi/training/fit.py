@@ -16,6 +16,7 @@ from .objective import bound_terms_of, kl_weight
 from .pace import Pace
 from .progress import Progress
 from .record import FitRecord, Report
+from .replicas import Replicas
 from .steps import TrainingSteps
 
 
@@ -33,6 +34,7 @@ def fit(
     progress: bool = True,
     checkpoint_dir: str | os.PathLike[str] | None = None,
     jit_compile: bool = False,
+    strategy: Any = None,
     seed: Seed = 0,
 ) -> FitRecord:
     """Maximise the model's variational bound, plus the log prior density of its parameters.
@@ -70,6 +72,10 @@ def fit(
         end. If it holds a run already, that run is resumed, and ends with the parameters that it
         would have had without a stop. A finished one is returned at once.
     :param jit_compile: compile the loop with XLA. On a CPU that is mostly slower.
+    :param strategy: a ``tf.distribute.MirroredStrategy`` or ``MultiWorkerMirroredStrategy``, in
+        whose scope the model was built (``with strategy.scope():``), and `optimizer` too if given.
+        The rows of each step are shared by its replicas, each with samples of its own, so that all
+        but the samples is as on one device. See docs/distributed.md.
     :param seed: of the minibatches and of the bound's samples.
     :return: the record; the first report is after one step and the last after the last step.
     :raises TypeError: if an argument is of the wrong kind.
@@ -90,25 +96,31 @@ def fit(
     callbacks = check_callbacks(callbacks)
     if seed is None and checkpoint_dir is not None:
         raise ValueError("A run with a checkpoint_dir needs a seed, to be the same when resumed.")
-    seed = as_seed(seed)
+    replicas = Replicas(strategy)
     terms = bound_terms_of(model, num_samples)
     data = check_data(data)
     num_rows = int(data[0].shape[0])
     if batch_size is not None and batch_size >= num_rows:
         batch_size = None
-    check_num_data(model, num_rows, batch_size)
+    replicas.check_settings(batch_size or num_rows, seed, checkpoint_dir, jit_compile)
+    seed = as_seed(seed)
+    check_num_data(model, num_rows, batch_size is not None or replicas.num > 1)
     if hasattr(model, "check_data"):
         data = model.check_data(data)
+    replicas.check_variables("model", model.variables)
     variables = list(model.trainable_variables)
     if not variables:
         raise ValueError("The model has no trainable parameters.")
-    optimizer, schedule = make_optimizer(optimizer, learning_rate, variables)
+    with replicas.scope():
+        optimizer, schedule = make_optimizer(optimizer, learning_rate, variables)
+    replicas.check_variables("optimizer", optimizer.variables)
 
     settings = {
         "seed": seed.numpy().tolist(),
         "batch_size": batch_size,
         "num_samples": getattr(model, "num_samples", None) if num_samples is None else num_samples,
         "kl_warmup": kl_warmup,
+        "replicas": replicas.num,
         **describe_optimizer(optimizer, learning_rate),
     }
     run = TrainingSteps(
@@ -118,6 +130,7 @@ def fit(
         optimizer,
         schedule,
         Minibatches(data, batch_size, seed, jit_compile),
+        replicas,
         kl_warmup=kl_warmup,
         seed=seed,
         jit_compile=jit_compile,
@@ -150,7 +163,7 @@ def fit(
                 num_steps = min(pace.num_steps, steps - done)
                 started = time.perf_counter()
                 outcome = run.run(num_steps)
-                elapsed = time.perf_counter() - started
+                elapsed = replicas.agree(time.perf_counter() - started)
                 rate = plain_number(optimizer.learning_rate)
                 if not outcome.is_finite:
                     raise recover(model, run, snapshots, outcome, num_samples, rate, record)

@@ -123,10 +123,10 @@ def _non_finite_quantity(
     if path is not None:
         return f"the parameter {path}"
     if hasattr(model, "first_non_finite"):
-        batch, seed = steps.batch_of(step)
-        found = model.first_non_finite(batch, num_samples=num_samples, seed=seed)
-        if found is not None:
-            return str(found)
+        for part in steps.parts_of(step):
+            found = model.first_non_finite(part.batch, num_samples=num_samples, seed=part.seed)
+            if found is not None:
+                return str(found)
     _, _, (expected_log_likelihood, kl) = steps.evaluate(step)
     if not _is_finite(kl):
         return "the KL divergence"

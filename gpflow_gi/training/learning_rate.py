@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import gpflow
 import numpy as np
 import tensorflow as tf
 from gpflow.keras import tf_keras
@@ -23,7 +24,7 @@ def make_optimizer(
     :param optimizer: from ``gpflow.keras.tf_keras.optimizers``; None for Adam.
     :param learning_rate: a number, a Keras LearningRateSchedule or a callable step -> rate. None
         leaves the rate of the optimizer as it is (0.01 if `optimizer` is None too).
-    :raises TypeError: if one of them is of no such kind.
+    :raises TypeError: if one of them is of no such kind, or is GPflow's NaturalGradient.
     :raises ValueError: if `learning_rate` is not positive, is given beside an optimizer that has a
         schedule of its own, or if the optimizer was used for other variables before.
     """
@@ -35,6 +36,11 @@ def make_optimizer(
         raise TypeError(
             "optimizer must come from gpflow.keras.tf_keras.optimizers, but is "
             f"{module}.{type(optimizer).__name__}."
+        )
+    if isinstance(optimizer, gpflow.optimizers.NaturalGradient):
+        raise TypeError(
+            "optimizer is a NaturalGradient, whose steps only its own minimize() takes: fit cannot "
+            "take them, and replicas of a strategy would take different ones. Leave it out for Adam."
         )
     optimizer.build(variables)
     known = getattr(optimizer, "_index_dict", None)

@@ -7,10 +7,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..seeds import fold_in
 from .learning_rate import Schedule
 from .minibatches import Held, Minibatches
 from .objective import BoundTerms, kl_weight
+from .replicas import Part, Replicas
 
 FAILED = -1
 _NON_FINITE = re.compile(r"\b(NaN|Inf|Cholesky decomposition was not successful)\b")
@@ -54,6 +54,7 @@ class TrainingSteps:
     :param optimizer: built for `variables`.
     :param schedule: sets the optimizer's learning rate at each step; None leaves it alone.
     :param minibatches: the rows of each step.
+    :param replicas: what shares them.
     :param kl_warmup: in steps.
     :param seed: [2].
     :param jit_compile: compile with XLA.
@@ -67,6 +68,7 @@ class TrainingSteps:
         optimizer: Any,
         schedule: Schedule | None,
         minibatches: Minibatches,
+        replicas: Replicas,
         *,
         kl_warmup: int,
         seed: tf.Tensor,
@@ -78,8 +80,9 @@ class TrainingSteps:
         self._optimizer = optimizer
         self._schedule = schedule
         self._minibatches = minibatches
+        self._replicas = replicas
         self._kl_warmup = kl_warmup
-        self._seed = seed
+        self._seeds = replicas.seeds(seed)
         self._held = minibatches.initially()
         # A variable, assigned in the graph along with the parameters: after an interrupt, the two
         # still belong together. FAILED after a step that was not finite.
@@ -126,38 +129,62 @@ class TrainingSteps:
             kl=float(kl),
         )
 
-    def batch_of(self, step: int) -> tuple[tuple[tf.Tensor, tf.Tensor], tf.Tensor]:
-        """The rows and the seed of a step."""
-        at = tf.constant(step, tf.int64)
-        batch, _ = self._minibatches.batch(at, self._minibatches.initially())
-        return batch, fold_in(self._seed, at)
+    def parts_of(self, step: int) -> list[Part]:
+        """The rows and the seed of a step, for each replica."""
+        parts, _ = self._parts(tf.constant(step, tf.int64), self._minibatches.initially())
+        return parts
 
     def evaluate(self, step: int) -> tuple[tf.Tensor, list[tf.Tensor | None], tf.Tensor]:
         """What a step would compute with the present parameters: see :meth:`objective`."""
-        at = tf.constant(step, tf.int64)
-        loss, gradients, terms, _ = self.objective(at, self._minibatches.initially())
-        return loss, gradients, terms
+        loss, gradients, terms = self.objective(tf.constant(step, tf.int64), self.parts_of(step))
+        return loss, [None if g is None else self._replicas.own(g) for g in gradients], terms
 
     def objective(
-        self, step: tf.Tensor, held: Held
-    ) -> tuple[tf.Tensor, list[tf.Tensor | None], tf.Tensor, Held]:
-        """One step's loss [], its gradients, the bound's two terms [2], and what to hold.
+        self, step: tf.Tensor, parts: list[Part]
+    ) -> tuple[tf.Tensor, list[Any | None], tf.Tensor]:
+        """One step's loss [], its gradients, of which each replica has a copy, and the terms [2].
 
-        The loss is -(expected log likelihood - KL weight * KL + log prior of the parameters).
+        The loss is -(expected log likelihood - KL weight * KL + log prior of the parameters); the
+        terms are the bound's two.
         """
+
+        def of_part(part: Part) -> list[tf.Tensor | None]:
+            with tf.GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch(self.variables)
+                expected_log_likelihood, kl = self._terms(part.batch, part.seed)
+                weight = tf.cast(kl_weight(step, self._kl_warmup), kl.dtype)
+                log_prior = tf.cast(self._model.log_prior_density(), kl.dtype)
+                loss = part.of(-(expected_log_likelihood - weight * kl + log_prior))
+            gradients = [
+                None if gradient is None else tf.convert_to_tensor(gradient)
+                for gradient in tape.gradient(loss, self.variables)
+            ]
+            terms = tf.stack([expected_log_likelihood, kl])
+            return [loss, tf.cast(part.of(terms), tf.float64), *gradients]
+
+        loss, terms, *gradients = self._replicas.sum(of_part, parts)
+        return self._replicas.own(loss), gradients, self._replicas.own(terms)
+
+    def _parts(self, step: tf.Tensor, held: Held) -> tuple[list[Part], Held]:
         batch, held = self._minibatches.batch(step, held)
-        with tf.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(self.variables)
-            expected_log_likelihood, kl = self._terms(batch, fold_in(self._seed, step))
-            weight = tf.cast(kl_weight(step, self._kl_warmup), kl.dtype)
-            log_prior = tf.cast(self._model.log_prior_density(), kl.dtype)
-            loss = -(expected_log_likelihood - weight * kl + log_prior)
-        gradients = [
-            None if gradient is None else tf.convert_to_tensor(gradient)
-            for gradient in tape.gradient(loss, self.variables)
+        return self._replicas.parts(batch, self._seeds, step), held
+
+    def _update(self, gradients: list[tf.Tensor | None]) -> tf.Tensor:
+        """Apply the gradients. Return whether they are finite, []."""
+        # A variable that the bound does not depend on stays as it is.
+        pairs = [
+            (gradient, variable)
+            for gradient, variable in zip(gradients, self.variables, strict=True)
+            if gradient is not None
         ]
-        terms = tf.cast(tf.stack([expected_log_likelihood, kl]), tf.float64)
-        return loss, gradients, terms, held
+        if not pairs:
+            raise ValueError("The bound does not depend on any of the trainable variables.")
+        # Applied even if not finite: a branch here would cost every step, while the rare
+        # failure has to repeat steps from a snapshot anyway (see guard.py).
+        self._optimizer.apply_gradients(pairs, skip_gradients_aggregation=True)
+        return tf.reduce_all(
+            tf.stack([tf.reduce_all(tf.math.is_finite(gradient)) for gradient, _ in pairs])
+        )
 
     def _run(self, stop: tf.Tensor, held: Held) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, Held]:
         def go_on(step: tf.Tensor, finite: tf.Tensor, sums: tf.Tensor, held: Held) -> tf.Tensor:
@@ -166,25 +193,13 @@ class TrainingSteps:
         def take_step(
             step: tf.Tensor, finite: tf.Tensor, sums: tf.Tensor, held: Held
         ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, Held]:
-            loss, gradients, terms, held = self.objective(step, held)
-            # A variable that the bound does not depend on stays as it is.
-            pairs = [
-                (gradient, variable)
-                for gradient, variable in zip(gradients, self.variables, strict=True)
-                if gradient is not None
-            ]
-            if not pairs:
-                raise ValueError("The bound does not depend on any of the trainable variables.")
-            gradient_is_finite = tf.reduce_all(
-                tf.stack([tf.reduce_all(tf.math.is_finite(gradient)) for gradient, _ in pairs])
-            )
-            finite = tf.stack([tf.math.is_finite(loss), gradient_is_finite])
+            parts, held = self._parts(step, held)
+            loss, gradients, terms = self.objective(step, parts)
             if self._schedule is not None:
                 rate = self._optimizer.learning_rate
                 rate.assign(tf.cast(self._schedule(step), rate.dtype))
-            # Applied even if not finite: a branch here would cost every step, while the rare
-            # failure has to repeat steps from a snapshot anyway (see guard.py).
-            self._optimizer.apply_gradients(pairs)
+            gradient_is_finite = self._replicas.each(self._update, gradients)
+            finite = tf.stack([tf.math.is_finite(loss), gradient_is_finite])
             went_well = tf.reduce_all(finite)
             self.step.assign(tf.where(went_well, step + 1, FAILED))
             return tf.where(went_well, step + 1, step), finite, sums + terms, held

@@ -27,6 +27,7 @@ from gpflow_gi.seeds import as_seed, fold_in
 from gpflow_gi.training.learning_rate import make_optimizer
 from gpflow_gi.training.minibatches import Minibatches
 from gpflow_gi.training.objective import bound_terms_of
+from gpflow_gi.training.replicas import Replicas
 from gpflow_gi.training.steps import TrainingSteps
 from gpflow_gi.whitened import WhitenedGaussian
 
@@ -106,6 +107,7 @@ def fit_steps(model: gi.models.DeepGP, num_samples: int) -> Callable[[], object]
         optimizer,
         schedule,
         Minibatches((X, Y), None, as_seed(0), False),
+        Replicas(),
         kl_warmup=0,
         seed=as_seed(0),
         jit_compile=False,

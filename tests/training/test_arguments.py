@@ -54,6 +54,19 @@ schedules = tf_keras.optimizers.schedules
         ),
         ({"optimizer": "adam"}, TypeError, "optimizer must come from gpflow.keras"),
         (
+            {"optimizer": gpflow.optimizers.NaturalGradient(0.1)},
+            TypeError,
+            "optimizer is a NaturalGradient",
+        ),
+        ({"strategy": "mirrored"}, TypeError, "strategy must be .* but is 'mirrored'"),
+        ({"strategy": tf.distribute.MirroredStrategy}, TypeError, "strategy must be .* class"),
+        ({"strategy": tf.distribute.OneDeviceStrategy("CPU:0")}, TypeError, "strategy must be"),
+        (
+            {"strategy": object.__new__(tf.distribute.ParameterServerStrategy)},
+            TypeError,
+            "strategy must be .* but is .*ParameterServerStrategy",
+        ),
+        (
             {"optimizer": gpflow.optimizers.Scipy()},
             TypeError,
             "optimizer must come from gpflow.keras",
@@ -124,8 +137,8 @@ def test_num_data():
     with pytest.raises(ValueError, match=r"num_data is None.*Build the model with num_data=20"):
         train(svgp(None), (X, Y), steps=1, batch_size=5)
     # All rows at once need no scaling.
-    check_num_data(svgp(None), 20, None)
-    check_num_data(svgp(tf.constant(20)), 20, 5)
+    check_num_data(svgp(None), 20, False)
+    check_num_data(svgp(tf.constant(20)), 20, True)
 
 
 def test_bad_models():
