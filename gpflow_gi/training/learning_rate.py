@@ -39,8 +39,8 @@ def make_optimizer(
         )
     if isinstance(optimizer, gpflow.optimizers.NaturalGradient):
         raise TypeError(
-            "optimizer is a NaturalGradient, whose steps only its own minimize() takes: fit cannot "
-            "take them, and replicas of a strategy would take different ones. Leave it out for Adam."
+            "optimizer is a NaturalGradient, whose steps only its own minimize() takes: fit cannot,"
+            " and replicas of a strategy would each take another one. Leave it out for Adam."
         )
     optimizer.build(variables)
     known = getattr(optimizer, "_index_dict", None)

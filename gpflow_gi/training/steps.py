@@ -14,6 +14,8 @@ from .replicas import Part, Replicas
 
 FAILED = -1
 _NON_FINITE = re.compile(r"\b(NaN|Inf|Cholesky decomposition was not successful)\b")
+_NUMBERED = re.compile(r"^\(\d+\) \w+: +")
+"""What TensorFlow puts before an error where several devices have some."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,8 @@ class TrainingSteps:
             about = [line for line in error.message.splitlines() if _NON_FINITE.search(line)]
             if not about:
                 raise
-            return Outcome(int(self.step), False, True, math.nan, math.nan, about[-1].strip())
+            message = _NUMBERED.sub("", about[-1].strip())
+            return Outcome(int(self.step), False, True, math.nan, math.nan, message)
         bound_is_finite, gradient_is_finite = finite.numpy()
         done = max(int(step) - start, 1)
         expected_log_likelihood, kl = sums.numpy() / done

@@ -59,7 +59,7 @@ schedules = tf_keras.optimizers.schedules
             "optimizer is a NaturalGradient",
         ),
         ({"strategy": "mirrored"}, TypeError, "strategy must be .* but is 'mirrored'"),
-        ({"strategy": tf.distribute.MirroredStrategy}, TypeError, "strategy must be .* class"),
+        ({"strategy": tf.distribute.MirroredStrategy}, TypeError, "strategy must be .* <class"),
         ({"strategy": tf.distribute.OneDeviceStrategy("CPU:0")}, TypeError, "strategy must be"),
         (
             {"strategy": object.__new__(tf.distribute.ParameterServerStrategy)},
