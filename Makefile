@@ -4,7 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-slow lint check bench clean
+TABLES := training_step bnn_step iwbo spaces prediction scaling wall_clock float32 start_up
+BENCH :=
+
+.PHONY: demo test test-slow lint check bench $(TABLES:%=bench-%) clean
 
 demo: .venv/package
 	$(BIN)/gpflow-gi compare
@@ -22,9 +25,13 @@ lint: .venv/development
 
 check: lint test
 
-bench: .venv/development
-	$(BIN)/python -m tests.benchmarks.training_step
-	$(BIN)/python -m tests.benchmarks.bnn
+# One process for each table, one after the other, an hour or two on a machine that does nothing
+# else; BENCH=--fast only shows that they run. A single one: make bench-scaling.
+bench:
+	for table in $(TABLES); do $(MAKE) bench-$$table || exit 1; done
+
+$(TABLES:%=bench-%): bench-%: .venv/development
+	$(BIN)/python -m tests.benchmarks.$* $(BENCH)
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache

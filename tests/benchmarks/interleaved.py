@@ -1,13 +1,20 @@
 """Times of several programs that take turns, so that what slows the machine slows them all."""
 
-import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
-from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
+
+Program: TypeAlias = Callable[[int], object]
+"""Takes that many steps, and returns when they are done."""
+
+NOTES = (
+    "Medians, with quartiles over rounds in which all competitors took turns. Ratios are taken "
+    "within each round, then the median. The cpu ratio is that of the process's CPU time, which "
+    "other programs on the machine disturb less."
+)
 
 
 @dataclass(frozen=True)
@@ -21,40 +28,82 @@ class Times:
     wall: np.ndarray
     cpu: np.ndarray
 
+    def __mul__(self, factor: float) -> "Times":
+        return Times(factor * self.wall, factor * self.cpu)
 
-def measure(
-    programs: dict[str, Callable[[], object]], *, rounds: int, steps: int
-) -> dict[str, Times]:
-    """Let every program take `steps` steps in every round.
+    def __add__(self, other: "Times") -> "Times":
+        return Times(self.wall + other.wall, self.cpu + other.cpu)
+
+    def to_dict(self) -> dict[str, list[float]]:
+        return {"wall": self.wall.tolist(), "cpu": self.cpu.tolist()}
+
+
+def measure(programs: Mapping[str, Program], *, rounds: int, seconds: float) -> dict[str, Times]:
+    """Let every program take steps for about `seconds` in every round.
 
     The order within a round is shuffled, so that no program always follows the same other.
 
-    :param programs: functions that take one step and return when it is done. They must have been
-        called before, or the first round holds their compilation.
+    :param programs: they must have been called before, or compilation is part of how many steps
+        are thought to fit.
     """
     order = np.random.default_rng(0)
-    wall = {name: np.zeros(rounds) for name in programs}
-    cpu = {name: np.zeros(rounds) for name in programs}
-    for i in range(rounds):
+    steps = {name: _fitting(program, seconds) for name, program in programs.items()}
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
+    for _ in range(rounds):
         for name in order.permutation(list(programs)):
-            step = programs[name]
-            start, cpu_start = time.perf_counter(), time.process_time()
-            for _ in range(steps):
-                step()
-            wall[name][i] = (time.perf_counter() - start) / steps
-            cpu[name][i] = (time.process_time() - cpu_start) / steps
-    return {name: Times(wall[name], cpu[name]) for name in programs}
+            taken[name].append(_per_step(programs[name], steps[name]))
+    return {name: times_of(pairs) for name, pairs in taken.items()}
 
 
-def machine(*packages: str) -> str:
-    """The processor and the versions of some packages, in a line."""
-    cpu_info = Path("/proc/cpuinfo")
-    models = [line.split(":")[1] for line in _lines(cpu_info) if line.startswith("model name")]
-    cpu = models[0].strip() if models else platform.processor() or platform.machine()
-    cores = f"{len(models)} cores" if models else "number of cores unknown"
-    versions = [f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in packages)]
-    return f"{cpu}, {cores}; {platform.system()}; {', '.join(versions)}"
+def times_of(pairs: list[tuple[float, float]]) -> Times:
+    """:param pairs: of wall and CPU time."""
+    wall, cpu = np.array(pairs).T
+    return Times(wall, cpu)
 
 
-def _lines(file: Path) -> list[str]:
-    return file.read_text().splitlines() if file.is_file() else []
+def _fitting(program: Program, seconds: float) -> int:
+    """How many steps take about so long."""
+    steps = 1
+    while True:
+        took = max(_per_step(program, steps)[0], 1e-9)
+        if steps * took > seconds / 4:
+            return max(1, round(seconds / took))
+        steps *= 4
+
+
+def _per_step(program: Program, steps: int) -> tuple[float, float]:
+    start, cpu_start = time.perf_counter(), time.process_time()
+    program(steps)
+    return (time.perf_counter() - start) / steps, (time.process_time() - cpu_start) / steps
+
+
+def repeated(function: Callable[[], Any]) -> Program:
+    """A program each step of which is a call of the function; it is called once now."""
+    function()
+
+    def run(steps: int) -> None:
+        for _ in range(steps):
+            function()
+
+    return run
+
+
+def milliseconds(times: Times) -> list[str]:
+    """The median, and the quartiles."""
+    low, median, high = np.percentile(1e3 * times.wall, [25, 50, 75])
+    return [f"{median:.3g}", f"{low:.3g} to {high:.3g}"]
+
+
+def ratios(over: Times, under: Times) -> list[str]:
+    """Of wall times and of CPU times, round by round: their medians."""
+    return [f"{np.median(over.wall / under.wall):.2f}", f"{np.median(over.cpu / under.cpu):.2f}"]
+
+
+def rows(
+    times: Mapping[str, Times],
+    ratio: Callable[[str, Times], list[str]],
+    goals: Mapping[str, str],
+) -> Iterator[list[str]]:
+    """One row for each program: name, median, quartiles, ratios and goal."""
+    for name, own in times.items():
+        yield [name, *milliseconds(own), *ratio(name, own), goals.get(name, "")]

@@ -1,246 +1,171 @@
-"""The time of a training step, against GPflux's deep GP.
+"""The time of a training step of deep GPs, against GPflux's.
 
-    python -m tests.benchmarks.training_step [--markdown FILE]
-
-Every competitor is one compiled step (bound, gradient, Adam) per Python call, on all the data.
+python -m tests.benchmarks.training_step [--out FOLDER] [--fast]
 """
 
-import argparse
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-import gpflow
-import gpflux
 import numpy as np
 import tensorflow as tf
-from gpflow.keras import tf_keras
-from tabulate import tabulate
 
 import gpflow_gi as gi
 
-from .interleaved import Times, machine, measure
+from .deep_gps import NUM_INDUCING, global_deep_gp, gpflux_deep_gp, keras_fit, toy_data
+from .equal_means import check_equal
+from .interleaved import NOTES, Program, measure, ratios, rows
+from .programs import float_type, step_by_step, through_fit
+from .report import Table, machine, parser, write
 
-NUM_ROWS, INPUT_DIM, NUM_INDUCING = 300, 6, 100
-GPFLUX, GPFLUX_10 = "GPflux, S=1", "GPflux, S=10"
+GPFLUX = "GPflux"
 
-# Competitor: whose step its goal is relative to, and the goal.
-GOALS = {
-    GPFLUX: (GPFLUX, None),
-    "local, S=1": (GPFLUX, 1.1),
-    "global, S=1": (GPFLUX, 0.6),
-    "global, full precision, S=1": (GPFLUX, None),
-    GPFLUX_10: (GPFLUX_10, None),
-    "local, S=10": (GPFLUX_10, None),
-    "global, S=10": (GPFLUX_10, 1.0),
-    "global, full precision, S=10": (GPFLUX_10, None),
-}
+
+@dataclass(frozen=True)
+class Case:
+    """One table: competitors on data of one size.
+
+    :param goals: competitor to the most that its step may take, relative to GPflux's.
+    """
+
+    num_rows: int
+    input_dim: int
+    num_samples: int
+    num_layers: int = 2
+    dtype: str = "float64"
+    goals: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.num_rows} rows x {self.input_dim}, {self.num_layers} layers, "
+            f"S={self.num_samples}, {self.dtype}"
+        )
+
+
+def _goals(**pairs: tuple[float, float]) -> dict[str, float]:
+    """:param pairs: the goals of one step per call, and of the loop of gi.fit."""
+    return {
+        name: goal
+        for method, (by_step, by_fit) in pairs.items()
+        for name, goal in ((method, by_step), (f"{method}, gi.fit", by_fit))
+    }
+
+
+CASES = [
+    Case(300, 6, 1, goals=_goals(**{"global": (0.36, 0.30)}, local=(0.80, 0.70))),
+    Case(300, 6, 10, goals=_goals(**{"global": (0.70, 0.65)}, local=(0.80, 0.70))),
+    Case(1000, 8, 1, goals=_goals(**{"global": (0.22, 0.20)})),
+    Case(1000, 8, 10, goals=_goals(**{"global": (0.55, 0.50)})),
+    *(
+        Case(num_rows, input_dim, num_samples, dtype="float32")
+        for num_rows, input_dim in ((300, 6), (1000, 8))
+        for num_samples in (1, 10)
+    ),
+    Case(300, 6, 1, num_layers=5, goals=_goals(**{"global": (0.25, 0.22)})),
+    Case(1000, 8, 10, num_layers=5, goals=_goals(**{"global": (0.21, 0.20)})),
+]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there too")
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--steps", type=int, default=20, help="steps of each in a round")
-    options = parser.parse_args()
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
+    options = parser(__doc__).parse_args()
     tf.random.set_seed(0)
+    cases = [CASES[0], CASES[4]] if options.fast else CASES
+    rounds, seconds = (2, 0.01) if options.fast else (15, 0.5)
 
-    data = toy_data()
-    header = [
+    parts: list[str | Table] = [
         machine("gpflow", "gpflux", "tensorflow", "tf_keras", "numpy"),
-        f"{NUM_ROWS} rows x {INPUT_DIM}, M={NUM_INDUCING}, layers of widths {INPUT_DIM} and 1, "
-        "squared exponential ARD kernels, Adam, float64, 1 thread.",
-        check_equal_work(data),
-        compare_ways_to_ten_samples(data),
+        f"M={NUM_INDUCING}, hidden layers as wide as the inputs, squared exponential ARD kernels, "
+        "all rows in every step, the same Adam for all (gpflow_gi's, which is faster than Keras' "
+        'for GPflux too). A name alone is one compiled step per Python call; "gi.fit" is the '
+        f'compiled loop that gi.fit calls, "model.fit" a call of Keras\' for {seconds} s of steps on '
+        "GPflux's as_training_model().",
+        compare_ways_to_ten_samples(rounds, seconds),
     ]
-    print("\n".join(header), flush=True)
-
-    steps = competitors(data)
-    times = measure(steps, rounds=options.rounds, steps=options.steps)
-    rows, columns = table(times)
-    print(tabulate(rows, columns, disable_numparse=True))
-    notes = (
-        "Medians, with quartiles over rounds. Ratios are taken within each round, in which all "
-        "competitors took turns; then the median. The cpu ratio is that of the process's CPU time, "
-        "which other programs on the machine disturb less."
+    numbers = {}
+    columns = ("step", "ms", "quartiles", "it / GPflux", "cpu ratio", "goal")
+    for case in cases:
+        with float_type(case.dtype):
+            programs, equal = competitors(case, draws=20 if options.fast else 200)
+            times = measure(programs, rounds=rounds, seconds=seconds)
+        base = times[GPFLUX]
+        goals = {name: f"at most {goal:.2f}" for name, goal in case.goals.items()}
+        table = rows(times, lambda _, own, base=base: ratios(own, base), goals)
+        parts += [f"### {case}", equal, Table(columns, list(table))]
+        numbers[str(case)] = {name: own.to_dict() for name, own in times.items()}
+    write(
+        options.out,
+        "training-step",
+        "Training step of deep Gaussian processes",
+        [*parts, NOTES],
+        {"seconds_per_step": numbers},
     )
-    print(notes)
-    if options.markdown is not None:
-        body = tabulate(rows, columns, tablefmt="github", disable_numparse=True)
-        options.markdown.write_text("\n\n".join([*header, body, notes]) + "\n")
 
 
-def toy_data() -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(NUM_ROWS, INPUT_DIM))
-    f = np.sin(X @ rng.normal(size=(INPUT_DIM, 1))) + 0.5 * X[:, :1] * X[:, 1:2]
-    Y = f + 0.2 * rng.normal(size=(NUM_ROWS, 1))
-    return X, (Y - Y.mean()) / Y.std()
-
-
-def gpflux_deep_gp(X: np.ndarray, num_samples: int | None = None) -> gpflux.models.DeepGP:
-    """Salimbeni & Deisenroth's (2017) architecture.
-
-    :param num_samples: draws of the hidden layer; None for one without a sample axis.
-    """
-    # As build_deep_gp starts, but for q(z).
-    rng = np.random.default_rng(1)
-    start = gi.architectures.build_deep_gp(
-        X, X[:, :1], num_inducing=NUM_INDUCING, inference="local"
-    )
-    layers = []
-    for i, layer in enumerate(start.layers):
-        last = i + 1 == len(start.layers)
-        gp_layer = gpflux.layers.GPLayer(
-            gpflux.helpers.construct_basic_kernel(
-                gpflow.utilities.deepcopy(layer.kernel), layer.output_dim, share_hyperparams=True
-            ),
-            gpflux.helpers.construct_basic_inducing_variables(
-                NUM_INDUCING,
-                INPUT_DIM,
-                share_variables=True,
-                z_init=layer.posterior.inducing_inputs.numpy(),
-            ),
-            NUM_ROWS,
-            mean_function=gpflow.functions.Zero() if last else gpflow.functions.Identity(),
-            num_samples=None if last else num_samples,
-        )
-        gp_layer.q_mu.assign(rng.normal(size=gp_layer.q_mu.shape))  # else no draw would matter
-        layers.append(gp_layer)
-    return gpflux.models.DeepGP(layers, gpflow.likelihoods.Gaussian(0.1))
-
-
-def competitors(data: tuple[np.ndarray, np.ndarray]) -> dict[str, Callable[[], np.ndarray]]:
+def competitors(case: Case, draws: int) -> tuple[dict[str, Program], str]:
+    """The programs, and a sentence on their bounds, which are compared before they train."""
+    S, L = case.num_samples, case.num_layers
+    data = toy_data(case.num_rows, case.input_dim)
     X, Y = (tf.constant(array) for array in data)
 
-    def own_step(model: gi.models.DeepGP, num_samples: int) -> Callable[[], np.ndarray]:
-        return compiled_step(model, lambda: model.elbo((X, Y), num_samples))
+    def gpflux_model() -> tf.Module:
+        return gpflux_deep_gp(data[0], L, S)
 
-    def local() -> gi.models.DeepGP:
-        return gi.interop.from_gpflux(gpflux_deep_gp(data[0]))
+    def own(method: str) -> gi.models.DeepGP:
+        if method == "local":
+            return gi.interop.from_gpflux(gpflux_deep_gp(data[0], L))
+        precision = "full" if method == "global, full precision" else "diagonal"
+        return global_deep_gp(data, precision, num_layers=L)
 
-    return {
-        GPFLUX: gpflux_step(data),
-        GPFLUX_10: gpflux_step(data, num_samples=10),
-        "local, S=1": own_step(local(), 1),
-        "local, S=10": own_step(local(), 10),
-        "global, S=1": own_step(global_deep_gp(data), 1),
-        "global, S=10": own_step(global_deep_gp(data), 10),
-        "global, full precision, S=1": own_step(global_deep_gp(data, "full"), 1),
-        "global, full precision, S=10": own_step(global_deep_gp(data, "full"), 10),
-    }
-
-
-def gpflux_step(
-    data: tuple[np.ndarray, np.ndarray], num_samples: int | None = None, copies: int = 1
-) -> Callable[[], np.ndarray]:
-    """:param copies: of the rows; the scale N/B of the data term takes any number of them."""
-    X, Y = (tf.constant(np.tile(array, [copies, 1])) for array in data)
-    model = gpflux_deep_gp(data[0], num_samples)
-    return compiled_step(model, lambda: model.elbo((X, Y)))
-
-
-def global_deep_gp(
-    data: tuple[np.ndarray, np.ndarray], precision: str = "diagonal"
-) -> gi.models.DeepGP:
-    """:param precision: of all layers; build_deep_gp's are diagonal below and full at the top."""
-    model = gi.architectures.build_deep_gp(*data, num_inducing=NUM_INDUCING)
-    for layer in model.layers:
-        start = layer.posterior
-        Lambda = start.pseudo_precision.numpy()
-        if precision == "diagonal" and Lambda.ndim == 2:
-            Lambda = np.diag(Lambda)
-        layer.posterior = gi.posteriors.GlobalInducing(
-            NUM_INDUCING,
-            layer.output_dim,
-            pseudo_outputs=start.pseudo_outputs.numpy(),
-            pseudo_precision=Lambda,
-            precision=precision,
-        )
-    return model
-
-
-def compiled_step(model: tf.Module, bound: Callable[[], tf.Tensor]) -> Callable[[], np.ndarray]:
-    """One step of Adam on minus the bound, compiled and tried."""
-    variables = model.trainable_variables
-    optimizer = tf_keras.optimizers.Adam(0.01)
-    optimizer.build(variables)
-
-    @tf.function
-    def step() -> tf.Tensor:
-        with tf.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(variables)
-            loss = -bound()
-        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
-        return loss
-
-    for _ in range(3):
-        if not np.isfinite(step().numpy()):
-            raise RuntimeError("A competitor's bound is not finite.")
-    return lambda: step().numpy()
-
-
-def check_equal_work(data: tuple[np.ndarray, np.ndarray]) -> str:
-    """Our local layers must have GPflux's bound, with one sample and with ten.
-
-    :raises RuntimeError: if means over draws differ by more than 5 standard errors.
-    """
-    X, Y = (tf.constant(array) for array in data)
-    one, ten = gpflux_deep_gp(data[0]), gpflux_deep_gp(data[0], 10)
-    own = gi.interop.from_gpflux(one)
-    bounds = {
-        GPFLUX: tf.function(lambda: one.elbo((X, Y))),
-        GPFLUX_10: tf.function(lambda: ten.elbo((X, Y))),
-        "local, S=1": tf.function(lambda: own.elbo((X, Y))),
-        "local, S=10": tf.function(lambda: own.elbo((X, Y), 10)),
-    }
-    means, variances = {}, {}
-    for name, bound in bounds.items():
-        draws = np.array([bound().numpy() for _ in range(300)])
-        means[name], variances[name] = draws.mean(), draws.var(ddof=1) / len(draws)
-        error = np.sqrt(variances[name] + variances[GPFLUX])
-        if abs(means[name] - means[GPFLUX]) > 5 * error:
-            raise RuntimeError(
-                f"The bounds differ: {name} has {means[name]:.3f}, {GPFLUX} {means[GPFLUX]:.3f} "
-                f"(standard error of the difference {error:.3f})."
+    methods = ["global"] if L > 2 else ["local", "global", "global, full precision"]
+    sentences = []
+    model = gpflux_model()
+    if "local" in methods:
+        # One draw in S of as many samples: as precise, and no slower.
+        few = max(draws // S, 10)
+        bounds = {GPFLUX: lambda: model.elbo((X, Y))}
+        bounds |= {"local": lambda own=own("local"): own.elbo((X, Y), S)}
+        sentences.append(check_equal(bounds, few))
+        sentences.append(
+            check_equal(
+                {
+                    method: lambda own=own(method): own.elbo((X, Y), S)
+                    for method in ("global", "global, full precision")
+                },
+                few,
             )
-    listed = (f"{name}: {means[name]:.2f} ± {variances[name] ** 0.5:.2f}" for name in bounds)
-    return f"Equal bounds at the start (means over 300 calls): {'; '.join(listed)}."
-
-
-def compare_ways_to_ten_samples(data: tuple[np.ndarray, np.ndarray]) -> str:
-    """GPflux can draw ten times from its hidden layer, or take every row ten times."""
-    draws, copies = "GPLayer(num_samples=10)", "X and Y tiled ten times"
-    times = measure(
-        {draws: gpflux_step(data, num_samples=10), copies: gpflux_step(data, copies=10)},
-        rounds=5,
-        steps=5,
-    )
-    ratio = np.median(times[copies].cpu / times[draws].cpu)
-    if ratio < 1.0:
-        raise RuntimeError(f"GPflux is faster at S=10 with {copies}: compare with that.")
-    return f"GPflux, S=10 is {draws}; {copies} take {ratio:.1f} times as long."
-
-
-def table(times: dict[str, Times]) -> tuple[list[list[str]], list[str]]:
-    """Rows of text, and the names of the columns."""
-    rows = []
-    for name, (reference, goal) in GOALS.items():
-        own, base = times[name], times[reference]
-        low, median, high = np.percentile(1e3 * own.wall, [25, 50, 75])
-        rows.append(
-            [
-                name,
-                f"{median:.2f}",
-                f"{low:.2f} to {high:.2f}",
-                f"{np.median(own.wall / base.wall):.2f}",
-                f"{np.median(own.cpu / base.cpu):.2f}",
-                reference,
-                "" if goal is None else f"at most {goal:.1f}",
-            ]
         )
-    return rows, ["step", "ms", "quartiles", "ratio", "cpu ratio", "relative to", "goal"]
+
+    programs = {
+        GPFLUX: step_by_step(model, lambda: model.elbo((X, Y))),
+        f"{GPFLUX}, model.fit": keras_fit(gpflux_model(), data),
+    }
+    for method in methods:
+        stepped = own(method)
+        programs[method] = step_by_step(stepped, lambda m=stepped: m.elbo((X, Y), S))
+        programs[f"{method}, gi.fit"] = through_fit(own(method), data, S)
+    return programs, " ".join(sentences) or "No two of these have the same bound."
+
+
+def compare_ways_to_ten_samples(rounds: int, seconds: float) -> str:
+    """GPflux can draw ten times from its hidden layer, or take every row ten times.
+
+    :raises RuntimeError: if the second, which is compared with nothing here, is the faster one.
+    """
+    data = toy_data(300, 6)
+    drawn, tiled = "GPLayer(num_samples=10)", "X and Y tiled ten times"
+
+    def step(copies: int, num_samples: int) -> Program:
+        # The scale N/B of the data term takes any number of rows.
+        X, Y = (tf.constant(np.tile(array, [copies, 1])) for array in data)
+        model = gpflux_deep_gp(data[0], num_samples=num_samples)
+        return step_by_step(model, lambda: model.elbo((X, Y)))
+
+    times = measure(
+        {drawn: step(1, 10), tiled: step(10, 1)}, rounds=min(rounds, 5), seconds=seconds
+    )
+    ratio = np.median(times[tiled].cpu / times[drawn].cpu)
+    if ratio < 1.0:
+        raise RuntimeError(f"GPflux is faster at S=10 with {tiled}: compare with that.")
+    return f"GPflux, S=10 is {drawn}; {tiled} take {ratio:.1f} times as long (300 rows x 6)."
 
 
 if __name__ == "__main__":

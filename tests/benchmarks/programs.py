@@ -1,0 +1,115 @@
+"""Training as programs to be timed: a step per Python call, or the compiled loop of `gi.fit`."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+from gpflow.keras import tf_keras
+
+from gpflow_gi.seeds import as_seed
+from gpflow_gi.training.adam import Adam
+from gpflow_gi.training.learning_rate import make_optimizer
+from gpflow_gi.training.minibatches import Minibatches
+from gpflow_gi.training.objective import bound_terms_of
+from gpflow_gi.training.steps import TrainingSteps
+
+from .interleaved import Program
+
+tf.get_logger().setLevel("ERROR")  # it warns of many functions that are traced once each
+
+JITTER = {"float64": 1e-6, "float32": 1e-4}
+
+
+@contextmanager
+def float_type(name: str) -> Iterator[None]:
+    """GPflow's and Keras' default type. What is compiled within keeps it.
+
+    :param name: "float64" or "float32"; the latter with the jitter of docs/numerics.md.
+    """
+    before = tf_keras.backend.floatx()
+    tf_keras.backend.set_floatx(name)
+    try:
+        config = gpflow.config.Config(float=getattr(np, name), jitter=JITTER[name])
+        with gpflow.config.as_context(config):
+            yield
+    finally:
+        tf_keras.backend.set_floatx(before)
+
+
+def adam() -> Adam:
+    """The optimizer of all competitors, ours and others."""
+    return Adam(0.01, jit_compile=False)
+
+
+def step_by_step(model: tf.Module, bound: Callable[[], tf.Tensor]) -> Program:
+    """One compiled step (bound, gradient, Adam) per Python call.
+
+    :param bound: of the model, one draw per call.
+    """
+    variables = model.trainable_variables
+    optimizer = adam()
+    optimizer.build(variables)
+
+    @tf.function
+    def step() -> tf.Tensor:
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(variables)
+            loss = -bound()
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+        return loss
+
+    def run(steps: int) -> None:
+        for _ in range(steps):
+            loss = step()
+        if not np.isfinite(loss.numpy()):
+            raise RuntimeError("A competitor's bound is not finite.")
+
+    run(3)
+    return run
+
+
+def through_fit(model: Any, data: tuple[Any, Any], num_samples: int) -> Program:
+    """All steps in the compiled loop that `gi.fit` calls again and again."""
+    steps = steps_of_fit(model, data, num_samples)
+
+    def run(num_steps: int) -> None:
+        take(steps, num_steps)
+
+    run(3)
+    return run
+
+
+def steps_of_fit(
+    model: Any,
+    data: tuple[Any, Any],
+    num_samples: int,
+    batch_size: int | None = None,
+    learning_rate: Any = None,
+    kl_warmup: int = 0,
+) -> TrainingSteps:
+    """What `gi.fit` makes of its arguments, compiled."""
+    X, Y = (tf.constant(array) for array in data)
+    variables = list(model.trainable_variables)
+    optimizer, schedule = make_optimizer(None, learning_rate, variables)
+    steps = TrainingSteps(
+        model,
+        bound_terms_of(model, num_samples),
+        variables,
+        optimizer,
+        schedule,
+        Minibatches((X, Y), batch_size, as_seed(0), False),
+        kl_warmup=kl_warmup,
+        seed=as_seed(0),
+        jit_compile=False,
+    )
+    steps.compile()
+    return steps
+
+
+def take(steps: TrainingSteps, num_steps: int) -> None:
+    """:raises RuntimeError: if a bound or a gradient is not finite."""
+    if not steps.run(num_steps).is_finite:
+        raise RuntimeError("A competitor's bound is not finite.")
