@@ -24,8 +24,8 @@ def main() -> None:
     rounds, seconds = (2, 0.01) if options.fast else (15, 0.2)
     parts: list[str | Table] = [
         machine("gpflow", "tensorflow", "tf_keras", "numpy"),
-        f'{DESCRIPTION} A name alone is one compiled step per Python call; "gi.fit" is the compiled '
-        "loop that gi.fit calls. The plain network's Adam is Keras' own.",
+        f'{DESCRIPTION} A name alone is one compiled step per Python call; "gi.fit" is the '
+        "compiled loop that gi.fit calls. The plain network's Adam is Keras' own.",
     ]
     numbers = {}
     for M in (20,) if options.fast else (20, 100):

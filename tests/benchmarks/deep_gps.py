@@ -1,4 +1,4 @@
-"""The deep GPs that are compared, ours and GPflux's, from the same start where they can have one."""
+"""The deep GPs that are compared, ours and GPflux's, from the same start where they can."""
 
 import gpflow
 import gpflux

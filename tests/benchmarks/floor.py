@@ -4,8 +4,8 @@ Counted for deep GPs of global layers in the space of the pseudo-outputs, with s
 kernels and diagonal precisions, as gpflow_gi/regression/function_space.py, gpflow_gi/cholesky.py
 and gpflow_gi/kernels/stationary.py compute them: every Cholesky factor, matrix product, triangular
 solve and kernel evaluation (a product and an exponential) of the bound and of its gradient. Not
-counted is all the rest: sums, squares and copies of the same arrays, random numbers, the likelihood,
-Adam, and starting the operations of a graph.
+counted is all the rest: sums, squares and copies of the same arrays, random numbers, the
+likelihood, Adam, and starting the operations of a graph.
 """
 
 from collections import Counter
@@ -148,10 +148,17 @@ def _kernel(s: Shape, M: int, N: int, D: int) -> list[Operation]:
 
 def program(operation: Operation) -> Program:
     """The operation again and again, in a compiled loop."""
-    run = _RUN[operation.formula]
-    # Arguments, not constants, which TensorFlow would compute with ahead of time.
-    arrays = [_array(operation.formula, i, shape) for i, shape in enumerate(operation.shapes)]
+    formula, shapes = operation.formula, operation.shapes
+    return _loop(_RUN[formula], [_array(formula, i, shape) for i, shape in enumerate(shapes)])
 
+
+def empty_loop() -> Program:
+    """What is in the time of every operation, and does not belong to it."""
+    return _loop(lambda A: A, [tf.zeros([])])
+
+
+def _loop(run: Callable[..., tf.Tensor], arrays: list[tf.Tensor]) -> Program:
+    # Arguments, not constants, which TensorFlow would compute with ahead of time.
     @tf.function(autograph=False)
     def loop(steps: tf.Tensor, *arrays: tf.Tensor) -> tf.Tensor:
         def body(i: tf.Tensor, _: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -11,8 +11,8 @@ import numpy as np
 import tensorflow as tf
 
 from . import plain_bnn
-from .interleaved import NOTES, measure, milliseconds, ratios, repeated
 from .fresh_process import in_fresh_process, print_time_and_memory
+from .interleaved import NOTES, measure, milliseconds, ratios, repeated
 from .networks import DESCRIPTION, NOISE, check_equal_bounds, network, toy_data
 from .programs import float_type
 from .report import Table, machine, parser, write

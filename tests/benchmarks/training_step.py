@@ -3,7 +3,7 @@
 python -m tests.benchmarks.training_step [--out FOLDER] [--fast]
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -76,8 +76,8 @@ def main() -> None:
         f"M={NUM_INDUCING}, hidden layers as wide as the inputs, squared exponential ARD kernels, "
         "all rows in every step, the same Adam for all (gpflow_gi's, which is faster than Keras' "
         'for GPflux too). A name alone is one compiled step per Python call; "gi.fit" is the '
-        f'compiled loop that gi.fit calls, "model.fit" a call of Keras\' for {seconds} s of steps on '
-        "GPflux's as_training_model().",
+        f'compiled loop that gi.fit calls, "model.fit" a call of Keras\' for {seconds} s of steps '
+        "on GPflux's as_training_model().",
         compare_ways_to_ten_samples(rounds, seconds),
     ]
     numbers = {}
@@ -116,33 +116,32 @@ def competitors(case: Case, draws: int) -> tuple[dict[str, Program], str]:
         return global_deep_gp(data, precision, num_layers=L)
 
     methods = ["global"] if L > 2 else ["local", "global", "global, full precision"]
-    sentences = []
-    model = gpflux_model()
+    gpflux = gpflux_model()
+
+    def bound_of(model: gi.models.DeepGP) -> Callable[[], tf.Tensor]:
+        return lambda: model.elbo((X, Y), S)
+
+    def gpflux_bound() -> tf.Tensor:
+        return gpflux.elbo((X, Y))
+
+    sentence = "No two of these have the same bound."
     if "local" in methods:
-        # One draw in S of as many samples: as precise, and no slower.
-        few = max(draws // S, 10)
-        bounds = {GPFLUX: lambda: model.elbo((X, Y))}
-        bounds |= {"local": lambda own=own("local"): own.elbo((X, Y), S)}
-        sentences.append(check_equal(bounds, few))
-        sentences.append(
-            check_equal(
-                {
-                    method: lambda own=own(method): own.elbo((X, Y), S)
-                    for method in ("global", "global, full precision")
-                },
-                few,
-            )
-        )
+        few = max(draws // S, 10)  # one draw in S of as many samples: as precise, and no slower
+        same = [
+            check_equal({GPFLUX: gpflux_bound, "local": bound_of(own("local"))}, few),
+            check_equal({method: bound_of(own(method)) for method in methods[1:]}, few),
+        ]
+        sentence = " ".join(same)
 
     programs = {
-        GPFLUX: step_by_step(model, lambda: model.elbo((X, Y))),
+        GPFLUX: step_by_step(gpflux, gpflux_bound),
         f"{GPFLUX}, model.fit": keras_fit(gpflux_model(), data),
     }
     for method in methods:
-        stepped = own(method)
-        programs[method] = step_by_step(stepped, lambda m=stepped: m.elbo((X, Y), S))
+        model = own(method)
+        programs[method] = step_by_step(model, bound_of(model))
         programs[f"{method}, gi.fit"] = through_fit(own(method), data, S)
-    return programs, " ".join(sentences) or "No two of these have the same bound."
+    return programs, sentence
 
 
 def compare_ways_to_ten_samples(rounds: int, seconds: float) -> str:
