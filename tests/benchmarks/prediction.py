@@ -62,7 +62,8 @@ def main() -> None:
         equal,
         table(numbers, sizes, options.fast),
         "A rate counts rows, each predicted with all samples. Peak memory is that of the whole "
-        "process, of which the memory before the prediction is TensorFlow, the model and the rows; "
+        "process, of which the memory before the prediction is TensorFlow, the model and the rows, "
+        "and of GPflux's what its compiled call has taken before; "
         "medians, with quartiles over rounds.",
     ]
     write(options.out, "prediction", "Prediction", parts, {"predictions": numbers})

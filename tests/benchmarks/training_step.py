@@ -68,7 +68,7 @@ CASES = [
 def main() -> None:
     options = parser(__doc__).parse_args()
     tf.random.set_seed(0)
-    cases = [CASES[0], CASES[4]] if options.fast else CASES
+    cases = CASES[:1] if options.fast else CASES
     rounds, seconds = (2, 0.01) if options.fast else (15, 0.5)
 
     parts: list[str | Table] = [
@@ -79,6 +79,8 @@ def main() -> None:
         f'compiled loop that gi.fit calls, "model.fit" a call of Keras\' for {seconds} s of steps '
         "on GPflux's as_training_model().",
         compare_ways_to_ten_samples(rounds, seconds),
+        "Bounds can differ by as much as jitter makes of them, which is absolute in GPflux and "
+        "relative to the kernel's variance in ours: 1e-6 in float64, 1e-4 in float32.",
     ]
     numbers = {}
     columns = ("step", "ms", "quartiles", "it / GPflux", "cpu ratio", "goal")
