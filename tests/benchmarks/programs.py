@@ -14,6 +14,7 @@ from gpflow_gi.training.adam import Adam
 from gpflow_gi.training.learning_rate import make_optimizer
 from gpflow_gi.training.minibatches import Minibatches
 from gpflow_gi.training.objective import bound_terms_of
+from gpflow_gi.training.replicas import Replicas
 from gpflow_gi.training.steps import TrainingSteps
 
 from .interleaved import Program
@@ -101,6 +102,7 @@ def steps_of_fit(
         optimizer,
         schedule,
         Minibatches((X, Y), batch_size, as_seed(0), False),
+        Replicas(),
         kl_warmup=kl_warmup,
         seed=as_seed(0),
         jit_compile=False,
