@@ -4,19 +4,22 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-TABLES := training_step bnn_step iwbo spaces prediction scaling wall_clock float32 start_up
+TABLES := training_step bnn_step iwbo spaces prediction scaling wall_clock float32 start_up xla
 BENCH :=
 
-.PHONY: demo test test-slow lint check bench $(TABLES:%=bench-%) clean
+.PHONY: demo test test-slow test-longest lint check bench $(TABLES:%=bench-%) clean
 
 demo: .venv/package
 	$(BIN)/gpflow-gi compare
 
 test: .venv/development
-	$(BIN)/python -m pytest -m "not slow" --numprocesses 2
+	$(BIN)/python -m pytest -m "not slow and not longest" --numprocesses 2
 
 test-slow: .venv/development
 	$(BIN)/python -m pytest -m slow
+
+test-longest: .venv/development
+	$(BIN)/python -m pytest -m longest
 
 lint: .venv/development
 	$(BIN)/ruff check .

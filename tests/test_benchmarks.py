@@ -22,7 +22,7 @@ def test_make_bench_runs_every_program():
     assert sorted(tables.split()[2:]) == PROGRAMS
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_writes_markdown_and_json(name, tmp_path):
     if name in ("float32", "wall_clock") and "GPFLOW_GI_DATA" not in os.environ:

@@ -72,9 +72,11 @@ def step_by_step(model: tf.Module, bound: Callable[[], tf.Tensor]) -> Program:
     return run
 
 
-def through_fit(model: Any, data: tuple[Any, Any], num_samples: int) -> Program:
+def through_fit(
+    model: Any, data: tuple[Any, Any], num_samples: int, jit_compile: bool = False
+) -> Program:
     """All steps in the compiled loop that `gi.fit` calls again and again."""
-    steps = steps_of_fit(model, data, num_samples)
+    steps = steps_of_fit(model, data, num_samples, jit_compile=jit_compile)
 
     def run(num_steps: int) -> None:
         take(steps, num_steps)
@@ -90,6 +92,7 @@ def steps_of_fit(
     batch_size: int | None = None,
     learning_rate: Any = None,
     kl_warmup: int = 0,
+    jit_compile: bool = False,
 ) -> TrainingSteps:
     """What `gi.fit` makes of its arguments, compiled."""
     X, Y = (tf.constant(array) for array in data)
@@ -101,11 +104,11 @@ def steps_of_fit(
         variables,
         optimizer,
         schedule,
-        Minibatches((X, Y), batch_size, as_seed(0), False),
+        Minibatches((X, Y), batch_size, as_seed(0), jit_compile),
         Replicas(),
         kl_warmup=kl_warmup,
         seed=as_seed(0),
-        jit_compile=False,
+        jit_compile=jit_compile,
     )
     steps.compile()
     return steps

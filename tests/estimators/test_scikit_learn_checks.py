@@ -7,15 +7,17 @@ from gpflow_gi.estimators import BNNClassifier, BNNRegressor, DeepGPClassifier, 
 
 # Enough for the checks that ask for a good fit
 SMALL = {"steps": 150, "num_inducing": 30, "num_posterior_samples": 5, "random_state": 0}
-ESTIMATORS = [
-    DeepGPRegressor(**SMALL),
-    DeepGPClassifier(**SMALL),
-    BNNRegressor((5,), **SMALL),
-    BNNClassifier((5,), **SMALL),
-]
 
 
 @pytest.mark.slow
-@parametrize_with_checks(ESTIMATORS)
-def test_scikit_learn_checks(estimator, check):
+@parametrize_with_checks([BNNRegressor((5,), **SMALL)])
+def test_one_estimator(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.longest
+@parametrize_with_checks(
+    [DeepGPRegressor(**SMALL), DeepGPClassifier(**SMALL), BNNClassifier((5,), **SMALL)]
+)
+def test_the_others(estimator, check):
     check(estimator)
