@@ -55,7 +55,8 @@ class Classifier(ClassifierMixin, Estimator):
         :param X: inputs, [N, D].
         :return: labels, [N].
         """
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        most_probable = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[most_probable]
 
     def log_density(self, X: Any, y: Any) -> Array:
         """The log probability of labels.
