@@ -10,7 +10,8 @@ import numpy as np
 def test_the_examples_fit_their_data(capsys):
     matplotlib.use("Agg")
     readme = Path(__file__).resolve().parents[1] / "README.md"
-    deep_gp, network = re.findall(r"```python\n(.*?)```", readme.read_text("utf-8"), re.DOTALL)
+    text = readme.read_text("utf-8")
+    deep_gp, network, estimator = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     names: dict = {}
     exec(deep_gp, names)
     # Away from the step the noise is all that is left.
@@ -24,3 +25,8 @@ def test_the_examples_fit_their_data(capsys):
     exec(network, names)  # of the same data
     assert rmse() < 1.5 * 0.1
     assert capsys.readouterr().out.count("Estimate(value=") == 2
+
+    exec(estimator, names)
+    mean, std, y = names["mean"], names["std"], names["y"][-40:]
+    assert np.mean((mean - y) ** 2) < 0.7 * np.var(y)
+    assert np.mean(np.abs(mean - y) < 2 * std) > 0.8
