@@ -111,7 +111,9 @@ def _rate_of(optimizer: Any) -> Any:
 def _check_schedule(schedule: Schedule) -> None:
     name = getattr(schedule, "__qualname__", type(schedule).__name__)
     try:
-        traced = tf.function(schedule).get_concrete_function(tf.TensorSpec([], tf.int64))
+        traced = tf.function(schedule, autograph=False).get_concrete_function(
+            tf.TensorSpec([], tf.int64)
+        )
         rate = traced(tf.constant(0, tf.int64))
     except Exception as error:
         reason = str(error).strip().splitlines()[-1].strip()

@@ -98,8 +98,9 @@ class TrainingSteps:
         held = tuple(tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in self._held)
         # A concrete function: TensorFlow would count the traces of one run after the other as
         # retracing, and warn.
+        # AutoGraph, which nothing here needs, would take four times as long as all the rest.
         self._compiled = tf.function(
-            self._run, jit_compile=self._jit_compile or None
+            self._run, jit_compile=self._jit_compile or None, autograph=False
         ).get_concrete_function(scalar, held)
         self.run(0)
 
