@@ -18,6 +18,7 @@ test: .venv/development
 test-slow: .venv/development
 	$(BIN)/python -m pytest -m slow
 
+# scikit-learn's checks of all estimators, and every benchmark in its fast setting: left out of CI.
 test-longest: .venv/development
 	$(BIN)/python -m pytest -m longest
 
