@@ -39,7 +39,7 @@ class DenseLayer(Layer):
         :param prior: over the weights; :class:`gpflow_gi.priors.NealPrior` by default.
         :param bias: whether to append a unit that is always one.
         :raises ValueError: if a width is not positive, or if the posterior is for another number of
-            outputs or for no layer of weights.
+            outputs or for no layer of weights, or the prior for convolutions.
         :raises TypeError: if an argument is not what it should be.
         """
         super().__init__()
@@ -53,6 +53,11 @@ class DenseLayer(Layer):
             prior = NealPrior()
         if not isinstance(prior, WeightPrior):
             raise TypeError(f"prior must be one of gpflow_gi.priors, but is {prior!r}.")
+        if prior.kernel_size is not None:
+            raise ValueError(
+                f"prior is a {type(prior).__name__}, which is for convolutions; a DenseLayer has "
+                "no kernel. Use NealPrior, StandardPrior or ScalePrior."
+            )
         self.prior = prior
         posterior.bind(self.num_weights, self.output_dim)
         self.posterior = posterior

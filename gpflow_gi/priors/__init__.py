@@ -3,5 +3,13 @@
 from .base import WeightPrior, WeightScale
 from .gaussian import NealPrior, StandardPrior
 from .scale import ScalePrior
+from .spatial import SpatialIWPrior
 
-__all__ = ["NealPrior", "ScalePrior", "StandardPrior", "WeightPrior", "WeightScale"]
+__all__ = [
+    "NealPrior",
+    "ScalePrior",
+    "SpatialIWPrior",
+    "StandardPrior",
+    "WeightPrior",
+    "WeightScale",
+]

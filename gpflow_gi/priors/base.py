@@ -1,5 +1,7 @@
 """What a layer asks of a prior over its weights."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -9,7 +11,12 @@ import tensorflow as tf
 
 @dataclass(frozen=True)
 class WeightScale:
-    """The scale of a layer's weights, drawn if it is random, and what that costs the bound."""
+    """The scale of a layer's weights, drawn if it is random, and what that costs the bound.
+
+    An output's weights are w = R z with z ~ N(0, I). R is `standard_deviation` times the identity,
+    or, with `spatial_sqrt`, times the Kronecker product of that and the identity over channels:
+    weights are then in the order [kernel height, kernel width, channels] of TensorFlow's filters.
+    """
 
     standard_deviation: tf.Tensor
     """[] or [S], of each weight."""
@@ -20,13 +27,21 @@ class WeightScale:
     log_p_minus_log_q: tf.Tensor
     """[] or [S]: log p(s) - log q(s) of the scale that was drawn; zero if it is not random."""
 
+    spatial_sqrt: tf.Tensor | None = None
+    """T, [K, K] or [S, K, K], with T T^T a filter's covariance over the K = height * width places
+    of its kernel, up to scale; not triangular. None if that is the identity."""
+
 
 class WeightPrior(gpflow.Module, ABC):
-    """Independent Gaussian weights of mean zero and of one scale: S = c I in the paper's eq. 2.
+    """Gaussian weights of mean zero, independent over outputs: the paper's eq. 2.
 
-    A weight's variance is c / N, with N the number of weights of an output, bias included. The
-    scale is a number, or a random variable with an approximate posterior of its own.
+    An output's weights have the covariance S / N, with N their number, bias included. Mostly
+    S = c I, with a scale c that is a number, or a random variable with an approximate posterior of
+    its own.
     """
+
+    kernel_size: tuple[int, int] | None = None
+    """The height and width of the convolutions that it is for; None if it is for any layer."""
 
     @abstractmethod
     def draw(self, num_weights: int, num_samples: int | None, seed: tf.Tensor) -> WeightScale:

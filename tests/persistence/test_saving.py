@@ -16,6 +16,9 @@ from gpflow.keras import tf_keras
 
 import gpflow_gi as gi
 from gpflow_gi.persistence import LoadError, SaveError, archive
+from gpflow_gi.persistence.decoding import Decoder
+from gpflow_gi.persistence.encoding import Encoder
+from gpflow_gi.seeds import as_seed
 
 from ..kernels.test_every_kernel import TESTED as KERNELS
 from ..models.test_every_likelihood import TESTED as LIKELIHOODS
@@ -169,12 +172,25 @@ def test_recorded_weights(rng, tmp_path):
         np.testing.assert_array_equal(mine, its)
 
 
+def test_a_spatial_prior(rng):
+    prior = gi.priors.SpatialIWPrior((1, 2), nu=3.0, psi=np.diag([1.0, 2.0]))
+    for variable in prior.trainable_variables:
+        variable.assign_add(rng.normal(size=variable.shape))
+    encoder = Encoder()
+    described = json.loads(json.dumps(encoder.describe(prior, "prior")))
+    read = Decoder(encoder.arrays, {}).make(described)
+    assert read.kernel_size == (1, 2) and len(read.trainable_variables) == 2
+    mine, its = (one.draw(8, 3, as_seed(0)) for one in (prior, read))
+    for field in ("standard_deviation", "kl", "log_p_minus_log_q", "spatial_sqrt"):
+        np.testing.assert_array_equal(getattr(mine, field), getattr(its, field))
+
+
 def test_all_layers_posteriors_and_priors_are_tested():
     """What this library has and no test above names."""
     tested = {
         gi.layers: {"GPLayer", "DenseLayer", "Deterministic"},
         gi.posteriors: {"GlobalInducing", "LocalInducing", "Factorised", "Prior", "Recorded"},
-        gi.priors: {"NealPrior", "StandardPrior", "ScalePrior"},
+        gi.priors: {"NealPrior", "StandardPrior", "ScalePrior", "SpatialIWPrior"},
     }
     bases = (
         gi.layers.Layer,
