@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from . import architectures as architectures
     from . import benchmark as benchmark
     from . import bounds as bounds
+    from . import classification_metrics as classification_metrics
     from . import datasets as datasets
     from . import estimators as estimators
     from . import inference as inference
@@ -39,6 +40,7 @@ _SUBMODULES = (
     "architectures",
     "benchmark",
     "bounds",
+    "classification_metrics",
     "datasets",
     "estimators",
     "inference",

@@ -119,6 +119,41 @@ def predictions_with_intervals(
     return _tidy(ax)
 
 
+def reliability_diagram(
+    edges: Array, confidence: Array, accuracy: Array, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw how often predictions were right against how sure they were, bin by bin.
+
+    The arguments are the fields of :class:`gpflow_gi.classification_metrics.Reliability`. A bar is
+    a bin's accuracy; the line from it ends at its confidence, on the diagonal's height. Bars on
+    the diagonal are calibrated, bars below it overconfident.
+
+    :param edges: [B + 1], from 0 to 1.
+    :param confidence: [B], the mean confidence in each bin; NaN where it is empty.
+    :param accuracy: [B], the share of right predictions in each bin; NaN where it is empty.
+    :param ax: where to draw; None means the current axes.
+    :return: the axes.
+    """
+    ax = _axes(ax)
+    filled = np.isfinite(accuracy)
+    ax.bar(
+        edges[:-1][filled], accuracy[filled], np.diff(edges)[filled],
+        align="edge", color=_BAR, edgecolor="white", label="accuracy",
+    )  # fmt: skip
+    ax.vlines(
+        confidence[filled], accuracy[filled], confidence[filled],
+        color=_MISS, linewidth=1.6, label="gap to confidence", zorder=3,
+    )  # fmt: skip
+    ax.axline((0, 0), slope=1, color="#888888", linewidth=0.8, zorder=2)
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1)
+    ax.set_aspect("equal")
+    ax.set_xlabel("Confidence")
+    ax.set_ylabel("Accuracy")
+    ax.legend(frameon=False, loc="upper left")
+    return _tidy(ax)
+
+
 def _axes(ax: "Axes | None") -> "Axes":
     if ax is not None:
         return ax

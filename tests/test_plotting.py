@@ -73,3 +73,15 @@ def test_the_current_axes_are_the_default(monkeypatch, ax):
     assert plotting.training_curves({"run": record([1], [0.0])}) is ax
     one = np.ones(1)
     assert plotting.predictions_with_intervals(one, one, one, one) is ax
+
+
+def test_a_reliability_diagram_has_a_bar_for_each_bin_that_is_not_empty(ax):
+    edges, nan = np.linspace(0, 1, 5), np.nan
+    confidence, accuracy = np.array([nan, 0.4, nan, 0.9]), np.array([nan, 0.3, nan, 1.0])
+    assert plotting.reliability_diagram(edges, confidence, accuracy, ax) is ax
+    bars = [(bar.get_x(), bar.get_width(), bar.get_height()) for bar in ax.patches]
+    np.testing.assert_allclose(bars, [(0.25, 0.25, 0.3), (0.75, 0.25, 1.0)])
+    (gaps,) = ax.collections
+    expected = [[[0.4, 0.3], [0.4, 0.4]], [[0.9, 1.0], [0.9, 0.9]]]
+    np.testing.assert_allclose(gaps.get_segments(), expected)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Confidence", "Accuracy")
