@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..seeds import Seed, as_seed
-from ..validation import positive_integer
+from ..validation import positive_integer, positive_number
 from .arguments import check_callbacks, check_data, check_num_data, non_negative_integer
 from .checkpoints import Checkpoints, describe_data, describe_model
 from .guard import Snapshots, recover
@@ -30,6 +30,7 @@ def fit(
     learning_rate: Any = None,
     num_samples: int | None = None,
     kl_warmup: int = 0,
+    temperature: float = 1.0,
     callbacks: Sequence[Callable[[Report], Any]] = (),
     progress: bool = True,
     checkpoint_dir: str | os.PathLike[str] | None = None,
@@ -65,6 +66,11 @@ def fit(
     :param kl_warmup: number of steps over which the weight of the KL term rises linearly to 1:
         step t, counting from 0, has weight min((t + 1) / kl_warmup, 1). Until then the objective is
         no bound, and progress does not call it ELBO.
+    :param temperature: T, another factor on the KL term, which 1 leaves alone: below 1, the
+        optimum is a cold posterior (Wenzel et al., "How good is the Bayes posterior in deep neural
+        networks really?", ICML 2020), proportional to likelihood^(1/T) times prior. The objective
+        is then no bound on the log evidence; progress and record call it a tempered bound, and show
+        the ELBO beside it.
     :param callbacks: each is called with every :class:`Report`.
     :param progress: show progress on standard error: a bar in a terminal or notebook, a few lines
         elsewhere.
@@ -93,6 +99,7 @@ def fit(
     if num_samples is not None:
         num_samples = positive_integer("num_samples", num_samples)
     kl_warmup = non_negative_integer("kl_warmup", kl_warmup)
+    temperature = positive_number("temperature", temperature)
     callbacks = check_callbacks(callbacks)
     if seed is None and checkpoint_dir is not None:
         raise ValueError("A run with a checkpoint_dir needs a seed, to be the same when resumed.")
@@ -120,6 +127,7 @@ def fit(
         "batch_size": batch_size,
         "num_samples": getattr(model, "num_samples", None) if num_samples is None else num_samples,
         "kl_warmup": kl_warmup,
+        "temperature": temperature,
         "replicas": replicas.num,
         **describe_optimizer(optimizer, learning_rate),
     }
@@ -132,6 +140,7 @@ def fit(
         Minibatches(data, batch_size, seed, jit_compile),
         replicas,
         kl_warmup=kl_warmup,
+        temperature=temperature,
         seed=seed,
         jit_compile=jit_compile,
     )
@@ -174,7 +183,8 @@ def fit(
                     seconds=seconds,
                     expected_log_likelihood=outcome.expected_log_likelihood,
                     kl=outcome.kl,
-                    kl_weight=float(kl_weight(outcome.step - 1, kl_warmup)),
+                    kl_weight=float(kl_weight(outcome.step - 1, kl_warmup, temperature)),
+                    temperature=temperature,
                     learning_rate=rate,
                 )
                 record.reports.append(report)

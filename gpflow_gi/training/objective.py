@@ -1,4 +1,4 @@
-"""What is maximised: the variational bound, its KL term warmed up, plus the log prior."""
+"""What is maximised: the variational bound, its KL term weighted, plus the log prior."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -50,17 +50,18 @@ def bound_terms_of(model: Any, num_samples: int | None) -> BoundTerms:
     return terms
 
 
-def kl_weight(step: Any, warmup: int) -> tf.Tensor:
-    """min((step + 1) / warmup, 1): a linear warm-up that is over after `warmup` steps.
+def kl_weight(step: Any, warmup: int, temperature: float = 1.0) -> tf.Tensor:
+    """The weight temperature * min((step + 1) / warmup, 1): a linear warm-up of `warmup` steps.
 
     The first step has weight 1 / warmup, not 0, so that every step's objective sees the KL term
     (and shows it when it is not finite).
 
     :param step: [], counting from 0.
     :param warmup: in steps; 0 for none.
+    :param temperature: the weight after the warm-up.
     :return: [], GPflow's default float.
     """
-    dtype = gpflow.default_float()
+    weight = tf.constant(temperature, gpflow.default_float())
     if warmup == 0:
-        return tf.ones([], dtype)
-    return tf.minimum(tf.cast(step + 1, dtype) / warmup, 1.0)
+        return weight
+    return weight * tf.minimum(tf.cast(step + 1, weight.dtype) / warmup, 1.0)

@@ -81,10 +81,12 @@ class Progress:
 def describe(report: Report, num_rows: int) -> str:
     """The number being maximised, per row, under the name that it deserves.
 
-    What is maximised during KL warm-up may exceed the log evidence, so it is not called ELBO.
+    A tempered bound has the ELBO beside it.
     """
-    if report.kl_weight < 1.0:
-        name = f"objective (KL x {report.kl_weight:.2f})"
-    else:
-        name = "ELBO"
-    return f"{name} per row {report.objective / num_rows:.4f}"
+    name = report.objective_name
+    if name != "ELBO":
+        name += f" (KL x {report.kl_weight:#.2g})"
+    text = f"{name} per row {report.objective / num_rows:.4f}"
+    if report.temperature != 1.0:
+        text += f", ELBO per row {report.bound / num_rows:.4f}"
+    return text

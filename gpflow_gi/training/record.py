@@ -19,8 +19,9 @@ class Report:
         out.
     :param expected_log_likelihood: the bound's first term, scaled to all rows, in nats.
     :param kl: the bound's second term, in nats.
-    :param kl_weight: the weight that KL warm-up gave the second term.
+    :param kl_weight: the weight that KL warm-up and temperature gave the second term.
     :param learning_rate: of the optimizer.
+    :param temperature: the weight of the second term after the warm-up.
     """
 
     step: int
@@ -29,6 +30,7 @@ class Report:
     kl: float
     kl_weight: float
     learning_rate: float
+    temperature: float = 1.0
 
     @property
     def bound(self) -> float:
@@ -37,12 +39,27 @@ class Report:
 
     @property
     def objective(self) -> float:
-        """expected_log_likelihood - kl_weight * kl; no bound while the weight is below 1."""
+        """expected_log_likelihood - kl_weight * kl; the bound where the weight is 1."""
         return self.expected_log_likelihood - self.kl_weight * self.kl
 
+    @property
+    def objective_name(self) -> str:
+        """What `objective` may be called: "ELBO", "tempered bound" or, warming up, "objective".
+
+        With a weight below 1 it may exceed the log evidence.
+        """
+        if self.temperature != 1.0:
+            return "tempered bound"
+        return "objective" if self.kl_weight < 1.0 else "ELBO"
+
     def to_dict(self) -> dict[str, Any]:
-        """The fields, `bound` and `objective`, ready for JSON."""
-        return {**asdict(self), "bound": self.bound, "objective": self.objective}
+        """The fields, `bound`, `objective` and its name, ready for JSON."""
+        return {
+            **asdict(self),
+            "bound": self.bound,
+            "objective": self.objective,
+            "objective_name": self.objective_name,
+        }
 
 
 @dataclass

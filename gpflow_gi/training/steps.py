@@ -58,6 +58,7 @@ class TrainingSteps:
     :param minibatches: the rows of each step.
     :param replicas: what shares them.
     :param kl_warmup: in steps.
+    :param temperature: the weight of the KL term after the warm-up.
     :param seed: [2].
     :param jit_compile: compile with XLA.
     """
@@ -73,6 +74,7 @@ class TrainingSteps:
         replicas: Replicas,
         *,
         kl_warmup: int,
+        temperature: float = 1.0,
         seed: tf.Tensor,
         jit_compile: bool,
     ) -> None:
@@ -84,6 +86,7 @@ class TrainingSteps:
         self._minibatches = minibatches
         self._replicas = replicas
         self._kl_warmup = kl_warmup
+        self._temperature = temperature
         self._seeds = replicas.seeds(seed)
         self._held = minibatches.initially()
         # A variable, assigned in the graph along with the parameters: after an interrupt, the two
@@ -156,7 +159,8 @@ class TrainingSteps:
             with tf.GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch(self.variables)
                 expected_log_likelihood, kl = self._terms(part.batch, part.seed)
-                weight = tf.cast(kl_weight(step, self._kl_warmup), kl.dtype)
+                weight = kl_weight(step, self._kl_warmup, self._temperature)
+                weight = tf.cast(weight, kl.dtype)
                 log_prior = tf.cast(self._model.log_prior_density(), kl.dtype)
                 loss = part.of(-(expected_log_likelihood - weight * kl + log_prior))
             gradients = [

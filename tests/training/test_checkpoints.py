@@ -156,6 +156,7 @@ def test_interrupt_within_a_call(tmp_path):
         ({"batch_size": 7}, "batch_size"),
         ({"batch_size": None}, "batch_size"),
         ({"kl_warmup": 0}, "kl_warmup"),
+        ({"temperature": 0.5}, "temperature"),
         ({"num_samples": 2}, "num_samples"),
         ({"learning_rate": 0.01}, "learning_rate"),
         (

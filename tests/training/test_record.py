@@ -17,7 +17,7 @@ from .models import LinearModel, linear_data, train
 DATA = linear_data()
 
 
-def report(step, seconds, kl_weight=1.0):
+def report(step, seconds, kl_weight=1.0, temperature=1.0):
     return Report(
         step=step,
         seconds=seconds,
@@ -25,6 +25,7 @@ def report(step, seconds, kl_weight=1.0):
         kl=20.0,
         kl_weight=kl_weight,
         learning_rate=0.01,
+        temperature=temperature,
     )
 
 
@@ -36,6 +37,41 @@ def test_bound_and_objective():
 def test_a_warmed_up_objective_is_not_called_elbo():
     assert describe(report(1, 1.0, 0.25), 10) == "objective (KL x 0.25) per row -10.5000"
     assert describe(report(1, 1.0), 10) == "ELBO per row -12.0000"
+
+
+@pytest.mark.parametrize(
+    ("kl_weight", "text"),
+    [
+        (0.05, "tempered bound (KL x 0.050) per row -10.1000, ELBO per row -12.0000"),
+        (0.005, "tempered bound (KL x 0.0050) per row -10.0100, ELBO per row -12.0000"),
+    ],
+)
+def test_a_tempered_bound_is_not_called_elbo_and_has_it_beside_it(kl_weight, text):
+    """During the warm-up and after it."""
+    tempered = report(1, 1.0, kl_weight, temperature=0.05)
+    assert describe(tempered, 10) == text
+    assert tempered.to_dict()["objective_name"] == "tempered bound"
+    assert tempered.bound == -120.0
+    hot = report(1, 1.0, 2.0, temperature=2.0)
+    assert describe(hot, 10) == (
+        "tempered bound (KL x 2.0) per row -14.0000, ELBO per row -12.0000"
+    )
+
+
+def test_the_record_names_the_objective():
+    names = [report(1, 1.0, weight).to_dict()["objective_name"] for weight in (0.25, 1.0)]
+    assert names == ["objective", "ELBO"]
+
+
+@pytest.mark.compiled
+def test_a_tempered_run(capfd):
+    record = train(LinearModel(20), DATA, steps=4, kl_warmup=2, temperature=0.1, progress=True)
+    assert [report.kl_weight for report in record.reports][-1] == pytest.approx(0.1)
+    assert record.settings["temperature"] == 0.1
+    assert {report.temperature for report in record.reports} == {0.1}
+    assert FitRecord.from_dict(json.loads(json.dumps(record.to_dict()))) == record
+    lines = capfd.readouterr().err.splitlines()
+    assert lines and all("tempered bound (KL x" in line and "ELBO" in line for line in lines)
 
 
 def test_seconds_per_step_is_the_median_step():

@@ -201,6 +201,44 @@ def test_kl_weight():
     weights = [float(kl_weight(step, 4)) for step in range(6)]
     assert weights == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
     assert float(kl_weight(0, 0)) == float(kl_weight(0, 1)) == 1.0
+    weights = [float(kl_weight(step, 2, temperature=0.5)) for step in range(3)]
+    assert weights == [0.25, 0.5, 0.5] and float(kl_weight(0, 0, temperature=3.0)) == 3.0
+
+
+@pytest.mark.parametrize("temperature", [0.05, 3.0])
+def test_the_optimum_at_a_temperature_is_the_tempered_posterior(temperature):
+    """Proportional to likelihood^(1/T) times prior: the posterior with T times the noise."""
+    data = linear_data()
+    model = svgp(20)
+    gpflow.set_trainable(model, False)
+    for parameter in (model.q_mu, model.q_sqrt):
+        gpflow.set_trainable(parameter, True)
+    Z, kernel = model.inducing_variable, model.kernel
+    Kuu = gpflow.covariances.Kuu(Z, kernel, jitter=gpflow.default_jitter())
+    A = np.linalg.solve(np.linalg.cholesky(Kuu), gpflow.covariances.Kuf(Z, kernel, data[0]))
+    noise = temperature * model.likelihood.variance.numpy()
+    covariance = np.linalg.inv(np.eye(len(A)) + A @ A.T / noise)
+    model.q_mu.assign(covariance @ A @ data[1] / noise)
+    model.q_sqrt.assign(np.linalg.cholesky(covariance)[None])
+
+    def moved(temperature):
+        other = gpflow.utilities.deepcopy(model)
+        sgd = tf_keras.optimizers.SGD(1e-3)
+        record = train(other, data, steps=1, optimizer=sgd, temperature=temperature)
+        (report,) = record.reports
+        elbo = model.elbo(data)
+        np.testing.assert_allclose(report.bound, elbo, rtol=1e-10)
+        difference = (1 - temperature) * model.prior_kl()
+        np.testing.assert_allclose(report.objective, elbo + difference, rtol=1e-10)
+        return max(
+            np.abs(one - before).max()
+            for one, before in zip(
+                other.trainable_variables, model.trainable_variables, strict=True
+            )
+        )
+
+    assert moved(temperature) < 1e-12
+    assert moved(1.0) > 1e-4
 
 
 def test_pace_starts_small_and_finds_a_second():
