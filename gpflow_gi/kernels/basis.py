@@ -43,8 +43,11 @@ class KernelBasis(Basis):
         self.inputs = inputs
         self.parent = parent
         jitter = gpflow.default_jitter() * batched.mean_variance(kernel, inputs)
+        self.jitter = jitter[..., None, None]
+        """What the diagonal gets, [1, 1] or [S, 1, 1]."""
+
         identity = tf.eye(tf.shape(inputs)[-2], dtype=inputs.dtype)
-        self._gram = batched.covariance(kernel, inputs) + jitter[..., None, None] * identity
+        self._gram = batched.covariance(kernel, inputs) + self.jitter * identity
         schur = self._gram
         if parent is not None:
             self._cross = parent(inputs)  # a_parent(U)
@@ -94,6 +97,21 @@ class KernelBasis(Basis):
     def cross_gram(self, X: tf.Tensor) -> tf.Tensor:
         """k(U, X) for the last block of inducing inputs, [M, N] or [S, M, N]."""
         return batched.cross_covariance(self.kernel, self.inputs, X)
+
+    def representer_weights(self, z: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+        """The v = L^-T (z - L^-1 y) with which k(x, U) v = a(x)^T (z - L^-1 y).
+
+        For a basis without a parent.
+
+        :param z: [M, P] or [S, M, P].
+        :param values: y, at U, as z.
+        :return: as z.
+        """
+        c = z - self._cholesky.solve(values)
+        if c.shape.rank == 3 and not self.is_sampled:
+            v = tf.linalg.triangular_solve(self.L, linalg.fold(c), adjoint=True)
+            return linalg.unfold(v, tf.shape(c)[0])
+        return tf.linalg.triangular_solve(self.L, c, adjoint=True)
 
     def extend(self, inputs: tf.Tensor) -> KernelBasis:
         """The basis with more inducing inputs, [M, D] or [S, M, D], appended."""

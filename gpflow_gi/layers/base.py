@@ -6,6 +6,7 @@
         .draw(S)            a draw of the function f
             .rows(X)        its values at X, row by row: the right marginals, residuals independent
             .extend(X)      its values at X jointly, and the draw that remembers them
+            .function(F)    the draw as a function that is known everywhere, by F random features
 
 Shapes: S samples, M inducing points, N rows, D inputs, P outputs. What comes from below has a
 sample axis, [S, M, D] and [S, N, D], once something was sampled there.
@@ -31,6 +32,11 @@ class Layer(gpflow.Module, ABC):
     def input_dim(self) -> int | None:
         """D, or None where any number of columns might do."""
         return None
+
+    @property
+    @abstractmethod
+    def has_features(self) -> bool:
+        """Whether draws can be made functions that are known everywhere: :class:`LayerFunction`."""
 
     @abstractmethod
     def check_inputs(self, input_dim: int) -> None:
@@ -126,3 +132,28 @@ class LayerDraw(ABC):
             inducing outputs, in a GP layer u = m + L z.
         :return: [N, P] or [S, N, P], and a draw.
         """
+
+    @abstractmethod
+    def function(self, num_features: int, seed: tf.Tensor) -> LayerFunction:
+        """The draw, before any extension, as a function; of a layer that has features only.
+
+        :param num_features: F, for each draw, where the features are random.
+        :param seed: [2], of what the draw leaves open.
+        """
+
+
+class LayerFunction(LayerDraw):
+    """A draw of a layer's function (or S draws) that is known everywhere."""
+
+    @abstractmethod
+    def __call__(self, X: tf.Tensor) -> tf.Tensor:
+        """Values at `X`, [N, D] or [S, N, D]: [N, P] or [S, N, P]."""
+
+    def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        return self(X)
+
+    def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, LayerDraw]:
+        return self(X), self
+
+    def function(self, num_features: int, seed: tf.Tensor) -> LayerFunction:
+        return self

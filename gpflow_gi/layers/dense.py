@@ -10,7 +10,7 @@ from ..priors import NealPrior, WeightPrior, WeightScale
 from ..seeds import as_seed
 from ..validation import positive_integer
 from ..whitened import WhitenedGaussian, integrate
-from .base import ConditionedLayer, Layer, LayerDraw, check_posterior
+from .base import ConditionedLayer, Layer, LayerFunction, check_posterior
 
 
 class DenseLayer(Layer):
@@ -65,6 +65,10 @@ class DenseLayer(Layer):
     @property
     def input_dim(self) -> int:
         return self._input_dim
+
+    @property
+    def has_features(self) -> bool:
+        return True
 
     @property
     def num_weights(self) -> int:
@@ -169,7 +173,7 @@ class ConditionedDenseLayer(ConditionedLayer):
         return DenseDraw(self._basis.scale * draw.z, self._basis.bias, log_ratio)
 
 
-class DenseDraw(LayerDraw):
+class DenseDraw(LayerFunction):
     """Drawn weights."""
 
     def __init__(self, weights: tf.Tensor, bias: bool, log_p_minus_log_q: tf.Tensor) -> None:
@@ -183,14 +187,7 @@ class DenseDraw(LayerDraw):
         self.log_p_minus_log_q = log_p_minus_log_q
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
-        """Values at `X`, [N, D] or [S, N, D]: [N, P] or [S, N, P]."""
         return tf.matmul(_with_bias(X, self._bias), self.weights)
-
-    def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        return self(X)
-
-    def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, DenseDraw]:
-        return self(X), self
 
 
 def _with_bias(X: tf.Tensor, bias: bool) -> tf.Tensor:

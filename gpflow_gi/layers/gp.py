@@ -17,13 +17,13 @@ from gpflow.kernels import (
 )
 
 from .. import linalg
-from ..kernels import KernelBasis
+from ..kernels import KernelBasis, features
 from ..kernels.batched import flatten_rows
 from ..posteriors import Posterior
 from ..seeds import fold_in, standard_normal
 from ..validation import positive_integer
 from ..whitened import WhitenedGaussian, integrate
-from .base import ConditionedLayer, Layer, LayerDraw, check_posterior
+from .base import ConditionedLayer, Layer, LayerDraw, LayerFunction, check_posterior
 
 
 class GPLayer(Layer):
@@ -71,6 +71,10 @@ class GPLayer(Layer):
     def kernels(self) -> list[tuple[Kernel, slice]]:
         """The single-output kernels, each with the outputs that share it."""
         return _kernels_of(self.kernel, self.output_dim)
+
+    @property
+    def has_features(self) -> bool:
+        return all(features.has_features(kernel) for kernel, _ in self.kernels)
 
     def check_inputs(self, input_dim: int) -> None:
         X = tf.zeros([1, input_dim], gpflow.default_float())
@@ -163,6 +167,28 @@ class GPLayerDraw(LayerDraw):
         extended = GPLayerDraw(self._layer, list(draws), self.log_p_minus_log_q)
         return self._layer.mean(X) + tf.concat(values, axis=-1), extended
 
+    def function(self, num_features: int, seed: tf.Tensor) -> GPLayerFunction:
+        functions = [
+            draw.function(num_features, fold_in(seed, i)) for i, draw in enumerate(self._draws)
+        ]
+        return GPLayerFunction(self._layer, functions, self.log_p_minus_log_q)
+
+
+class GPLayerFunction(LayerFunction):
+    """A draw of a GP layer's functions, with residuals made of features."""
+
+    def __init__(
+        self, layer: GPLayer, functions: list[features.Function], log_p_minus_log_q: tf.Tensor
+    ) -> None:
+        """:param functions: of f - m, for each kernel's outputs."""
+        self._layer = layer
+        self._functions = functions
+        self.log_p_minus_log_q = log_p_minus_log_q
+
+    def __call__(self, X: tf.Tensor) -> tf.Tensor:
+        values = [function(X) for function in self._functions]
+        return self._layer.mean(X) + tf.concat(values, axis=-1)
+
 
 @dataclass(frozen=True)
 class _Process:
@@ -193,6 +219,24 @@ class _ProcessDraw:
         new = standard_normal(shape, seed, self.z.dtype)
         z = linalg.concat_rows(self.z, new)
         return basis.design_times(z), _ProcessDraw(basis, z)
+
+    def function(self, num_features: int, seed: tf.Tensor) -> features.Function:
+        """Decoupled sampling (Wilson et al. 2020, section 3), whitened.
+
+            f(x) = m(x) + g(x) + a(x)^T [z - L^-1 (g(U) + e)],    e ~ N(0, jitter)
+
+        with g from the prior. In the basis, L z has the covariance k(U, U) + jitter: it is f(U)
+        with noise, and so is what g is compared by. The residual's covariance then is k - a^T a.
+        """
+        basis, z = self.basis, self.z
+        *samples, _, num_outputs = z.shape
+        D = basis.inputs.shape[-1]
+        g = features.draw_function(
+            basis.kernel, D, samples, num_outputs, num_features, fold_in(seed, 0)
+        )
+        noise = tf.sqrt(basis.jitter) * standard_normal(tf.shape(z), fold_in(seed, 1), z.dtype)
+        v = basis.representer_weights(z, g(basis.inputs) + noise)
+        return lambda X: g(X) + linalg.transposed_product(basis.cross_gram(X), v)
 
 
 def _raise_if_unfit(name: str, function: Callable[[tf.Tensor], tf.Tensor], X: tf.Tensor) -> None:

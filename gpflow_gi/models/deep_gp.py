@@ -32,6 +32,7 @@ from .propagation import Propagated, propagate_inducing
 from .targets import check_likelihood, check_targets, to_float
 
 DEFAULT_PREDICTION_SAMPLES = 100
+DEFAULT_FEATURES = 500
 
 
 class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
@@ -377,17 +378,28 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         samples, _ = draw.extend(F, fold_in(seed, 3))
         return samples if samples.shape.rank == 3 else samples[None]
 
-    def sample_functions(self, num_samples: int, seed: Seed = None) -> FunctionDraws:
+    def sample_functions(
+        self, num_samples: int, seed: Seed = None, *, num_features: int | None = DEFAULT_FEATURES
+    ) -> FunctionDraws:
         """Draw S functions f from the posterior, to be evaluated again and again.
+
+        They are differentiable and can be called inside ``tf.function`` where the kernels have
+        features; :class:`FunctionDraws` says which have, and what the others do.
 
         :param num_samples: S.
         :param seed: see the class.
+        :param num_features: F, the number of random frequencies, each with a cosine and a sine, in
+            each function's residuals; their covariance is right on average over draws for any F,
+            and for each draw within about 1 / sqrt(F) of the variance. None for draws that are
+            exact for every kernel, eager and not differentiable.
         :return: a callable from X [N, D] to [S, N, P], the same functions at every call.
+        :raises ValueError: if `num_samples` or `num_features` is not a positive integer.
         """
-        S = positive_integer("num_samples", num_samples)
-        return FunctionDraws(self, S, as_seed(seed))
+        return _draws(self, num_samples, seed, num_features)
 
-    def sample_prior(self, num_samples: int, seed: Seed = None) -> FunctionDraws:
+    def sample_prior(
+        self, num_samples: int, seed: Seed = None, *, num_features: int | None = DEFAULT_FEATURES
+    ) -> FunctionDraws:
         """Draw S functions f from the prior that the model has now.
 
         The kernels, mean functions, prior scales and other parameters of the prior are taken as
@@ -395,15 +407,16 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
 
         :param num_samples: S.
         :param seed: see the class.
+        :param num_features: F, as in :meth:`sample_functions`.
         :return: a callable from X [N, D] to [S, N, P], the same functions at every call.
+        :raises ValueError: if `num_samples` or `num_features` is not a positive integer.
         """
-        S = positive_integer("num_samples", num_samples)
         prior = gpflow.utilities.deepcopy(self)
         for layer in prior.layers:
             if isinstance(layer, Layer):
                 layer.follow_prior()
         prior.inducing_inputs = None
-        return FunctionDraws(prior, S, as_seed(seed))
+        return _draws(prior, num_samples, seed, num_features)
 
     def posterior(self, num_samples: int, seed: Seed = None) -> FrozenPosterior:
         """Draw the layers below the last S times, and keep them for predictions.
@@ -462,15 +475,27 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         return first.input_dim
 
     def propagate(
-        self, X: tf.Tensor, num_samples: int, seed: tf.Tensor, *, draw_all: bool = False
+        self,
+        X: tf.Tensor,
+        num_samples: int,
+        seed: tf.Tensor,
+        *,
+        draw_all: bool = False,
+        num_features: int | None = None,
     ) -> Propagated:
         """Push the inducing points through the network, for rows like those of X [N, D] to follow.
 
         :param draw_all: see :func:`gpflow_gi.models.propagation.propagate_inducing`.
+        :param num_features: see there.
         """
-        S = positive_integer("num_samples", num_samples)
         return propagate_inducing(
-            self.layers, self.inducing_inputs, X.shape[-1], S, seed, draw_all=draw_all
+            self.layers,
+            self.inducing_inputs,
+            X.shape[-1],
+            positive_integer("num_samples", num_samples),
+            seed,
+            draw_all=draw_all,
+            num_features=num_features,
         )
 
     def _predict(
@@ -519,7 +544,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
 
         if at_once:
             return chunk(tf.constant(0), *rows)
-        return in_chunks(chunk, rows, rows_per_chunk(num_samples * self._width()))
+        return in_chunks(chunk, rows, rows_per_chunk(num_samples * self.width()))
 
     # From components [S, N, P] of f at some rows to what is predicted there.
 
@@ -547,7 +572,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         return integration.predict_mean_and_var(self.likelihood, X, mean, variance, seed)
 
-    def _width(self) -> int:
+    def width(self) -> int:
         """Numbers per row and sample in the largest array of a layer."""
         widths = [1]
         for layer in self.layers:
@@ -591,6 +616,12 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         if None not in (X.shape[0], Y.shape[0]) and X.shape[0] != Y.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows, but Y has {Y.shape[0]}.")
         return X, Y
+
+
+def _draws(model: DeepGP, num_samples: int, seed: Seed, num_features: int | None) -> FunctionDraws:
+    S = positive_integer("num_samples", num_samples)
+    F = None if num_features is None else positive_integer("num_features", num_features)
+    return FunctionDraws(model, S, as_seed(seed), F)
 
 
 def _is_finite(value: Any) -> bool:

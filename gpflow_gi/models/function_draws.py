@@ -1,41 +1,58 @@
-"""Functions drawn from a model's posterior that answer every call consistently."""
+"""Functions drawn from a model's posterior or prior."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import gpflow
-import numpy as np
 import tensorflow as tf
 from check_shapes import check_shapes
 
-from ..layers import Deterministic, LayerDraw
-from ..seeds import fold_in
+from ..layers import Layer
+from .pathwise_functions import PathwiseFunctions
+from .remembered_functions import RememberedFunctions
 
 if TYPE_CHECKING:
     from .deep_gp import DeepGP
 
 
 class FunctionDraws:
-    """S functions from the posterior of a model: X [N, D] -> [S, N, P], the same at every call.
+    """S functions from a model: X [N, D] -> [S, N, P], the same at every call.
 
-    Exact for every kernel. The values at rows that were asked for before, or that are among the
-    inducing inputs, are remembered; at new rows each layer is drawn jointly, conditioned on all the
-    values that it has given so far. Time therefore grows with the cube and memory with the square
-    of the number of different rows seen so far, for each sample.
+    Where every layer has features, the functions are known everywhere as soon as they are drawn
+    (``is_pathwise`` is True). They are differentiable in X, as often as the kernels are, can be
+    called inside ``tf.function``, and take time that is linear in the rows. Dense
+    layers are drawn exactly, by their weights. GP layers are drawn by decoupled sampling (Wilson et
+    al. 2020, arXiv:2002.09309), the prior's part of it by random features: squared exponential,
+    Matern, exponential, rational quadratic, constant and linear kernels and
+    :class:`~gpflow_gi.kernels.BNNKernel` have them, sums of these, and products of the first five.
+
+    Other kernels, such as periodic, arc-cosine and white ones, take an exact route, eager and not
+    differentiable, that conditions on all values it has given: see
+    :class:`~gpflow_gi.models.remembered_functions.RememberedFunctions` for its price.
 
     The draws are of the model as it was when they were made; later training does not change them.
     """
 
-    def __init__(self, model: DeepGP, num_samples: int, seed: tf.Tensor) -> None:
-        """:param num_samples: S. :param seed: [2]."""
+    is_pathwise: bool
+    """Whether the functions are sums of features, or else exact and remembered row by row."""
+
+    def __init__(
+        self, model: DeepGP, num_samples: int, seed: tf.Tensor, num_features: int | None
+    ) -> None:
+        """Choose the route.
+
+        :param num_samples: S. :param seed: [2].
+        :param num_features: F, of each function in each layer; None for the exact route.
+        """
         self._model = gpflow.utilities.deepcopy(model)
-        self._num_samples = num_samples
-        self._seed = seed
-        self._layers: list[Deterministic | LayerDraw] = []  # conditioned on all that was drawn
-        self._num_calls = 0
-        self._index: dict[bytes, int] = {}  # a row of inputs -> its place in the values
-        self._values: list[np.ndarray] = []  # [S, P] each
+        layers = [layer for layer in model.layers if isinstance(layer, Layer)]
+        if num_features is not None and all(layer.has_features for layer in layers):
+            self.is_pathwise = True
+            self._functions: Any = PathwiseFunctions(self._model, num_samples, seed, num_features)
+        else:
+            self.is_pathwise = False
+            self._functions = RememberedFunctions(self._model, num_samples, seed)
 
     @check_shapes(
         "X: [N, D]",
@@ -44,57 +61,9 @@ class FunctionDraws:
     def __call__(self, X: Any) -> tf.Tensor:
         """The functions' values at `X`.
 
-        :raises RuntimeError: inside ``tf.function``, since the draws remember what they were asked.
+        :param X: [N, D].
+        :return: [S, N, P].
+        :raises ValueError: if `X` does not fit the model.
+        :raises RuntimeError: inside ``tf.function``, where the draws are not pathwise.
         """
-        if not tf.executing_eagerly():
-            raise RuntimeError(
-                "Function draws remember the rows that they have seen, and so cannot be called "
-                "inside tf.function. Call them eagerly."
-            )
-        X = self._model.check_inputs(X)
-        if X.shape[0] == 0:
-            return tf.zeros([self._num_samples, 0, self._model.layers[-1].output_dim], X.dtype)
-        if not self._layers:
-            self._start(X)
-        keys = _keys(X)
-        unseen = {key: n for n, key in enumerate(keys) if key not in self._index}
-        if unseen:
-            new = tf.gather(X, list(unseen.values()))
-            self._remember(list(unseen), self._evaluate(new))
-        values = np.stack([self._values[self._index[key]] for key in keys], axis=1)
-        return tf.constant(values)
-
-    def _start(self, X: tf.Tensor) -> None:
-        model = self._model
-        propagated = model.propagate(X, self._num_samples, fold_in(self._seed, 0), draw_all=True)
-        last = propagated.last.draw(propagated.num_samples, fold_in(self._seed, 1))
-        if model.inducing_inputs is not None and model.layers[-1].posterior.uses_global_inducing:
-            outputs, last = last.extend(propagated.inducing, self._seed)
-            self._remember(_keys(tf.convert_to_tensor(model.inducing_inputs)), outputs)
-        hidden = cast(list[Deterministic | LayerDraw], propagated.hidden)
-        self._layers = [*hidden, last]
-
-    def _evaluate(self, X: tf.Tensor) -> tf.Tensor:
-        """Values at rows not seen before, [S, N, P], drawn jointly with all that were."""
-        self._num_calls += 1
-        seed = fold_in(self._seed, 1 + self._num_calls)
-        F = X
-        for i, layer in enumerate(self._layers):
-            if isinstance(layer, Deterministic):
-                F = layer(F)
-            else:
-                F, self._layers[i] = layer.extend(F, fold_in(seed, i))
-        return F
-
-    def _remember(self, keys: list[bytes], values: tf.Tensor) -> None:
-        if values.shape.rank == 2:
-            values = values[None]
-        for n, key in enumerate(keys):
-            if key not in self._index:
-                self._index[key] = len(self._values)
-                self._values.append(values[:, n].numpy())
-
-
-def _keys(X: tf.Tensor) -> list[bytes]:
-    # Adding zero makes one of -0.0 and 0.0, which are equal as numbers but not as bytes.
-    return [row.tobytes() for row in X.numpy() + 0.0]
+        return self._functions(self._model.check_inputs(X))

@@ -93,6 +93,7 @@ def propagate_inducing(
     seed: tf.Tensor,
     *,
     draw_all: bool = False,
+    num_features: int | None = None,
     stop: int | None = None,
 ) -> Propagated:
     """Push the inducing points through the network.
@@ -103,6 +104,8 @@ def propagate_inducing(
     :param seed: [2].
     :param draw_all: make every hidden layer a draw, for functions that are evaluated jointly over
         rows.
+    :param num_features: make each draw a function that is known everywhere, with so many random
+        features where it takes some; of layers that have features only.
     :param stop: take only so many layers, the last of which is then integrated.
     """
     S = None if num_samples == 1 else num_samples
@@ -123,6 +126,8 @@ def propagate_inducing(
         below_global = any(uses_U[i + 1 :])
         if below_global or draw_all:
             draw = q.draw(S, fold_in(layer_seed, 1))
+            if num_features is not None:
+                draw = draw.function(num_features, fold_in(layer_seed, 3))
             if below_global:
                 U, draw = draw.extend(U, fold_in(layer_seed, 2))
             hidden.append(draw)

@@ -345,6 +345,6 @@ def test_built_models_have_the_latent_functions(
 def test_chunks_of_predictions_count_the_points_of_integrals(rng: np.random.Generator) -> None:
     """A quadrature in two dimensions has 400 points, against which M = 2 is nothing."""
     model = deep_gp(TESTED[gl.HeteroskedasticTFPConditional][0], rng)
-    assert model._width() == 2 * 400
+    assert model.width() == 2 * 400
     model = deep_gp(TESTED[gl.Softmax][0], rng)
-    assert model._width() == 3 * 100
+    assert model.width() == 3 * 100

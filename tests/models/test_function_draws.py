@@ -1,110 +1,47 @@
-"""A draw of the model is a function: equal inputs, equal outputs."""
+"""Which route draws of functions take."""
 
-import gpflow
 import numpy as np
 import pytest
 import tensorflow as tf
+from gpflow import kernels as gk
 
 from ..builders import random_data, random_deep_gp
 
 S = 3
-MIXES = [("global",), ("local", "global"), ("global", "local"), ("prior", "local", "full")]
-mixes = pytest.mark.parametrize("kinds", MIXES, ids=lambda kinds: "-".join(kinds))
 
 
-@mixes
-def test_equal_inputs_give_equal_outputs(kinds, rng):
-    model = random_deep_gp(rng, kinds, P=2)
+@pytest.mark.parametrize("layer", [0, 1])
+def test_one_kernel_without_features_makes_all_draws_exact(layer, rng):
+    model = random_deep_gp(rng, ("local", "global"))
+    assert model.sample_functions(S).is_pathwise
+    model.layers[layer].kernel = gk.Matern32() * gk.Linear()
     X, _ = random_data(rng, N=4)
-    draws = model.sample_functions(S, seed=0)
-    first = draws(np.concatenate([X, X[:2]])).numpy()
-    assert first.shape == (S, 6, 2)
-    np.testing.assert_array_equal(first[:, 4:], first[:, :2])  # within a call
-    more = np.concatenate([rng.normal(size=(3, 2)), X[::-1]])
-    second = draws(more).numpy()
-    np.testing.assert_array_equal(second[:, 3:], first[:, 3::-1])  # across calls, in any order
-    np.testing.assert_array_equal(draws(more), second)
-    assert np.ptp(first[:, 0], axis=0).min() > 0  # S different functions
-    np.testing.assert_array_equal(model.sample_functions(S, seed=0)(more[:3]).shape, (S, 3, 2))
+    for draws in (model.sample_functions(S, seed=0), model.sample_prior(S, seed=0)):
+        assert not draws.is_pathwise
+        first = draws(X)
+        assert first.shape == (S, 4, 1)
+        np.testing.assert_array_equal(draws(X[2:]), first[:, 2:])
+        with pytest.raises(RuntimeError, match=r"cannot be called inside tf\.function"):
+            tf.function(draws)(tf.constant(X))
 
 
-def test_the_same_seed_and_calls_give_the_same_functions(rng):
+def test_exact_draws_on_request(rng):
     model = random_deep_gp(rng, ("local", "global"))
-    X, _ = random_data(rng)
-    one, other, different = (model.sample_functions(S, seed=seed)(X) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one, other)
-    assert np.all(one.numpy() != different.numpy())
+    assert not model.sample_functions(S, num_features=None).is_pathwise
+    assert not model.sample_prior(S, num_features=None).is_pathwise
 
 
-def test_values_at_the_inducing_inputs_are_the_inducing_outputs(rng):
-    model = random_deep_gp(rng, ("local", "full"))
-    U = model.inducing_inputs.numpy()
-    X, _ = random_data(rng)
-    draws = model.sample_functions(S, seed=0)
-    at_data_first = draws(np.concatenate([X, U])).numpy()[:, len(X) :]
-    np.testing.assert_array_equal(at_data_first, model.sample_functions(S, seed=0)(U))
+@pytest.mark.parametrize("name", ["num_samples", "num_features"])
+@pytest.mark.parametrize("method", ["sample_functions", "sample_prior"])
+def test_a_wrong_number_is_named(name, method, rng):
+    model = random_deep_gp(rng, ("global",))
+    for number in (0, 2.5):
+        with pytest.raises(ValueError, match=f"{name} must be an integer of at least 1"):
+            getattr(model, method)(**{"num_samples": S, name: number})
 
 
-def test_close_inputs_give_close_outputs(rng):
-    gpflow.config.set_default_jitter(1e-9)
-    for kinds in MIXES:
-        draws = random_deep_gp(rng, kinds).sample_functions(S, seed=0)
-        X, _ = random_data(rng, N=3)
-        far = draws(X + 1.0) - draws(X)
-        close = draws(X + 1e-6) - draws(X)
-        assert np.max(np.abs(close)) < 0.01 * np.mean(np.abs(far))
-
-
-@pytest.mark.parametrize("kinds", [("local", "global"), ("global", "local")])
-def test_moments_over_many_draws_are_those_of_the_prediction(kinds, rng):
-    model = random_deep_gp(rng, kinds)
-    X, _ = random_data(rng, N=3)
-    S = 20_000
-    functions = model.sample_functions(S, seed=0)
-    values = np.concatenate([functions(X[:1]), functions(X[1:])], axis=1)  # in two calls
-    mean, covariance = model.predict_f(X, num_samples=S, full_cov=True, seed=1)
-    jointly = model.predict_f_samples(X, S, seed=2).numpy()
-    for samples in (values, jointly):
-        error = np.sqrt(2) * samples.std(0) / np.sqrt(S)  # both sides are estimates
-        assert np.all(np.abs(samples.mean(0) - mean) < 5 * error)
-        centred = samples[..., 0] - samples[..., 0].mean(0)
-        products = np.einsum("sn,sm->snm", centred, centred)
-        error = np.sqrt(2) * products.std(0) / np.sqrt(S)
-        assert np.all(np.abs(products.mean(0) - covariance[0]) < 5 * error)
-    rows = model.predict_f_samples(X, S, full_cov=False, seed=3).numpy()
-    assert np.all(np.abs(rows.mean(0) - mean) < 5 * np.sqrt(2) * rows.std(0) / np.sqrt(S))
-    marginal_mean, variance = model.predict_f(X, num_samples=S, seed=4)
-    squares = (rows - rows.mean(0)) ** 2
-    error = np.sqrt(2) * squares.std(0) / np.sqrt(S)
-    assert np.all(np.abs(squares.mean(0) - variance) < 5 * error)
-    assert np.all(np.abs(marginal_mean - mean) < 5 * np.sqrt(2) * rows.std(0) / np.sqrt(S))
-
-
-def test_training_on_does_not_change_draws(rng):
-    model = random_deep_gp(rng, ("local", "global"))
-    X, _ = random_data(rng)
-    draws, same_draws = model.sample_functions(S, seed=0), model.sample_functions(S, seed=0)
-    model.layers[0].kernel.lengthscales.assign([9.0, 9.0])
-    model.inducing_inputs.assign(0 * model.inducing_inputs)
-    np.testing.assert_array_equal(draws(X), same_draws(X))
-
-
-def test_inside_a_graph_the_reason_is_said(rng):
-    draws = random_deep_gp(rng, ("global",)).sample_functions(S, seed=0)
-    with pytest.raises(RuntimeError, match="eagerly"):
-        tf.function(draws)(tf.zeros([2, 2], tf.float64))
-
-
-def test_no_rows_have_no_values(rng):
-    draws = random_deep_gp(rng, ("global",), P=2).sample_functions(S, seed=0)
-    assert draws(np.zeros((0, 2))).shape == (S, 0, 2)
-
-
-def test_signed_zeros_are_equal(rng):
-    draws = random_deep_gp(rng, ("global",)).sample_functions(S, seed=0)
-    np.testing.assert_array_equal(draws(np.array([[0.0, 1.0]])), draws(np.array([[-0.0, 1.0]])))
-
-
-def test_a_wrong_number_of_functions_is_named(rng):
-    with pytest.raises(ValueError, match="num_samples"):
-        random_deep_gp(rng, ("global",)).sample_functions(0)
+@pytest.mark.parametrize("num_features", [None, 10])
+def test_wrong_inputs_are_named(num_features, rng):
+    draws = random_deep_gp(rng, ("global",)).sample_functions(S, num_features=num_features)
+    with pytest.raises(ValueError, match="X has 3 columns, but the model takes 2"):
+        draws(np.zeros((2, 3)))

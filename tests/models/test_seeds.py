@@ -115,7 +115,7 @@ def test_compiled_without_a_seed_is_fresh_at_every_call(model, data):
 @pytest.mark.compiled
 def test_chunks_do_not_repeat_each_other(model, data, monkeypatch):
     X = np.tile(data[0][:1], (6, 1))
-    numbers_per_row = 2 * model._width()
+    numbers_per_row = 2 * model.width()
     monkeypatch.setattr("gpflow_gi.models.chunks.TARGET_SIZE", 3 * numbers_per_row)
     means, _ = model.predict_y_components(X, num_samples=2, seed=1)
     assert len(np.unique(means[0])) == 6

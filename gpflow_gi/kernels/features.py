@@ -1,0 +1,149 @@
+"""Functions drawn from a kernel's prior, as finite sums of features.
+
+    g(x) = phi(x)^T w,    w ~ N(0, I),    E phi(x)^T phi(x') = k(x, x')
+
+A kernel of finitely many features, such as a network's layer, has them exactly. A stationary kernel
+is the characteristic function of its frequencies' distribution p (Bochner's theorem), so that
+
+    g(x) = sqrt(variance / F) sum_i [w_i cos(omega_i^T x) + v_i sin(omega_i^T x)],    omega_i ~ p
+
+has its covariance, on average over frequencies (Rahimi & Recht 2007). Here each draw has
+frequencies of its own: moments over many draws then are the kernel's, however few features there
+are. At a single input each draw is Gaussian with the right variance, since cos^2 + sin^2 = 1.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import gpflow
+import tensorflow as tf
+from gpflow.kernels import (
+    Constant,
+    Exponential,
+    Kernel,
+    Linear,
+    Matern12,
+    Matern32,
+    Matern52,
+    Product,
+    RationalQuadratic,
+    SquaredExponential,
+    Sum,
+)
+
+from .. import linalg
+from ..seeds import fold_in, standard_normal
+from .bnn import BNNKernel
+
+Function: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
+
+
+def has_features(kernel: Kernel) -> bool:
+    """Whether :func:`draw_function` takes the kernel.
+
+    Asked of its very class: a subclass may have another covariance.
+    """
+    if type(kernel) is Sum:
+        return all(map(has_features, kernel.kernels))
+    return type(kernel) in _FINITE or _has_frequencies(kernel)
+
+
+def draw_function(
+    kernel: Kernel,
+    input_dim: int,
+    samples: Sequence[int],
+    num_outputs: int,
+    num_features: int,
+    seed: tf.Tensor,
+) -> Function:
+    """Draw functions g from GP(0, k), independent over samples and outputs.
+
+    The outputs of a sample share its frequencies, whose cosines are most of the work.
+
+    :param kernel: one that has features.
+    :param input_dim: D.
+    :param samples: [S], or [] for one draw without a sample axis.
+    :param num_outputs: P.
+    :param num_features: F, the number of random frequencies; of no matter to kernels of finitely
+        many features.
+    :param seed: [2].
+    :return: a function from [N, D] or [S, N, D] to [N, P] or [S, N, P].
+    """
+    if type(kernel) is Sum:
+        parts = [
+            draw_function(part, input_dim, samples, num_outputs, num_features, fold_in(seed, i))
+            for i, part in enumerate(kernel.kernels)
+        ]
+        return lambda X: tf.add_n([part(X) for part in parts])
+    dtype = gpflow.default_float()
+    if type(kernel) in _FINITE:
+        features = _FINITE[type(kernel)]
+        K = features(kernel, tf.zeros([1, input_dim], dtype)).shape[-1]
+        weights = standard_normal([*samples, K, num_outputs], seed, dtype)
+        return lambda X: linalg.product(features(kernel, X), weights)
+    omega = _frequencies(kernel, input_dim, [*samples, num_features], fold_in(seed, 0))
+    amplitude = tf.sqrt(_variance(kernel) / num_features)
+    shape = [*samples, num_features, num_outputs]
+    w, v = (amplitude * standard_normal(shape, fold_in(seed, i), dtype) for i in (1, 2))
+
+    def function(X: tf.Tensor) -> tf.Tensor:
+        phases = linalg.product(X, tf.linalg.matrix_transpose(omega))
+        return tf.matmul(tf.cos(phases), w) + tf.matmul(tf.sin(phases), v)
+
+    return function
+
+
+_FINITE: dict[type, Callable[[Any, tf.Tensor], tf.Tensor]] = {
+    Linear: lambda kernel, X: kernel.slice(X)[0] * tf.sqrt(kernel.variance),
+    BNNKernel: lambda kernel, X: (
+        kernel.features(kernel.slice(X)[0]) * tf.sqrt(kernel.variance / kernel.num_features)
+    ),
+}
+"""phi of kernels that have finitely many features: [..., N, D] -> [..., N, K]."""
+
+_Gamma: TypeAlias = Callable[[Any], tf.Tensor]
+
+_SCALES: dict[type, Callable[[Any, _Gamma], Any]] = {
+    SquaredExponential: lambda kernel, gamma: 1.0,
+    Matern12: lambda kernel, gamma: tf.math.rsqrt(gamma(0.5)),
+    Matern32: lambda kernel, gamma: tf.math.rsqrt(gamma(1.5)),
+    Matern52: lambda kernel, gamma: tf.math.rsqrt(gamma(2.5)),
+    Exponential: lambda kernel, gamma: 0.5 * tf.math.rsqrt(gamma(0.5)),  # GPflow's has exp(-r / 2)
+    RationalQuadratic: lambda kernel, gamma: tf.sqrt(gamma(kernel.alpha)),
+}
+"""Frequencies of isotropic kernels are Gaussian with a random scale, which a draw of Gamma(a, a)
+gives: a Matern kernel's are Student's t with 2 nu degrees of freedom, and a rational quadratic
+kernel is a mixture of squared exponential ones (Rasmussen & Williams 2006, eq. 4.15 and 4.20)."""
+
+
+def _has_frequencies(kernel: Kernel) -> bool:
+    if type(kernel) is Product:
+        return all(map(_has_frequencies, kernel.kernels))
+    return type(kernel) is Constant or type(kernel) in _SCALES
+
+
+def _frequencies(kernel: Any, input_dim: int, shape: list[int], seed: tf.Tensor) -> tf.Tensor:
+    """Frequencies with which the D columns of the inputs are multiplied, [*shape, D]."""
+    if type(kernel) is Product:
+        # A product of characteristic functions is that of the sum.
+        parts = enumerate(kernel.kernels)
+        return tf.add_n([_frequencies(k, input_dim, shape, fold_in(seed, i)) for i, k in parts])
+    dtype = gpflow.default_float()
+    if type(kernel) is Constant:
+        return tf.zeros([*shape, input_dim], dtype)
+    # What the kernel does to its inputs, taking columns and dividing by lengthscales, is linear.
+    columns = kernel.scale(kernel.slice(tf.eye(input_dim, dtype=dtype))[0])
+
+    def gamma(a: Any) -> tf.Tensor:
+        return tf.random.stateless_gamma([*shape, 1], fold_in(seed, 1), a, a, dtype)
+
+    normal = standard_normal([*shape, columns.shape[-1]], fold_in(seed, 0), dtype)
+    omega = normal * _SCALES[type(kernel)](kernel, gamma)
+    return tf.matmul(omega, columns, transpose_b=True)
+
+
+def _variance(kernel: Any) -> tf.Tensor:
+    if type(kernel) is Product:
+        return math.prod(map(_variance, kernel.kernels))
+    return tf.convert_to_tensor(kernel.variance)

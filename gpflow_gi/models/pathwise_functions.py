@@ -1,0 +1,63 @@
+"""Drawn functions that are known everywhere: sums of features and of kernels at inducing inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import gpflow
+import tensorflow as tf
+
+from ..layers import Deterministic, LayerFunction
+from ..seeds import fold_in
+from .chunks import rows_per_chunk
+
+if TYPE_CHECKING:
+    from .deep_gp import DeepGP
+
+
+class PathwiseFunctions:
+    """S functions from a model whose layers have features: [N, D] -> [S, N, P].
+
+    The inducing points go through the functions that the rows go through, once, at the first call.
+    Eager calls take many rows in chunks of bounded memory.
+    """
+
+    def __init__(self, model: DeepGP, num_samples: int, seed: tf.Tensor, num_features: int) -> None:
+        """Prepare the draw.
+
+        :param model: one that nobody changes. :param num_samples: S. :param seed: [2].
+        :param num_features: F.
+        """
+        self._model = model
+        self._num_samples = num_samples
+        self._seed = seed
+        self._num_features = num_features
+        self._layers: list[Deterministic | LayerFunction] | None = None
+
+    def __call__(self, X: tf.Tensor) -> tf.Tensor:
+        if self._layers is None:
+            with tf.init_scope():  # once and for all, also where a function is being traced
+                self._layers = self._start(X.shape[-1])
+        if not tf.executing_eagerly():
+            return self._values(self._layers, X)
+        chunk = rows_per_chunk(self._num_samples * max(self._num_features, self._model.width()))
+        starts = range(0, max(X.shape[0], 1), chunk)
+        return tf.concat([self._values(self._layers, X[i : i + chunk]) for i in starts], axis=1)
+
+    def _start(self, input_dim: int) -> list[Deterministic | LayerFunction]:
+        propagated = self._model.propagate(
+            tf.zeros([1, input_dim], gpflow.default_float()),
+            self._num_samples,
+            fold_in(self._seed, 0),
+            draw_all=True,
+            num_features=self._num_features,
+        )
+        last = propagated.last.draw(propagated.num_samples, fold_in(self._seed, 1))
+        hidden = cast(list[Deterministic | LayerFunction], propagated.hidden)
+        return [*hidden, last.function(self._num_features, fold_in(self._seed, 2))]
+
+    def _values(self, layers: list[Deterministic | LayerFunction], X: tf.Tensor) -> tf.Tensor:
+        F = X
+        for layer in layers:
+            F = layer(F)
+        return F if F.shape.rank == 3 else F[None]

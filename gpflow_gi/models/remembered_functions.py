@@ -1,0 +1,92 @@
+"""Drawn functions that grow with what they are asked: exact for every kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import tensorflow as tf
+
+from ..layers import Deterministic, LayerDraw
+from ..seeds import fold_in
+
+if TYPE_CHECKING:
+    from .deep_gp import DeepGP
+
+
+class RememberedFunctions:
+    """S functions from a model: [N, D] -> [S, N, P].
+
+    Exact for every kernel. The values at rows that were asked for before, or that are among the
+    inducing inputs, are remembered; at new rows each layer is drawn jointly, conditioned on all the
+    values that it has given so far. Time therefore grows with the cube and memory with the square
+    of the number of different rows seen so far, for each sample.
+    """
+
+    def __init__(self, model: DeepGP, num_samples: int, seed: tf.Tensor) -> None:
+        """:param model: one that nobody changes. :param num_samples: S. :param seed: [2]."""
+        self._model = model
+        self._num_samples = num_samples
+        self._seed = seed
+        self._layers: list[Deterministic | LayerDraw] = []  # conditioned on all that was drawn
+        self._num_calls = 0
+        self._index: dict[bytes, int] = {}  # a row of inputs -> its place in the values
+        self._values: list[np.ndarray] = []  # [S, P] each
+
+    def __call__(self, X: tf.Tensor) -> tf.Tensor:
+        """The functions' values at `X`.
+
+        :raises RuntimeError: inside ``tf.function``, since the draws remember what they were asked.
+        """
+        if not tf.executing_eagerly():
+            raise RuntimeError(
+                "These function draws are exact: they remember the rows that they have seen, and "
+                "so cannot be called inside tf.function. Call them eagerly; or use kernels with "
+                "features in every layer, as gpflow_gi.models.FunctionDraws lists them."
+            )
+        if X.shape[0] == 0:
+            return tf.zeros([self._num_samples, 0, self._model.layers[-1].output_dim], X.dtype)
+        if not self._layers:
+            self._start(X)
+        keys = _keys(X)
+        unseen = {key: n for n, key in enumerate(keys) if key not in self._index}
+        if unseen:
+            new = tf.gather(X, list(unseen.values()))
+            self._remember(list(unseen), self._evaluate(new))
+        values = np.stack([self._values[self._index[key]] for key in keys], axis=1)
+        return tf.constant(values)
+
+    def _start(self, X: tf.Tensor) -> None:
+        model = self._model
+        propagated = model.propagate(X, self._num_samples, fold_in(self._seed, 0), draw_all=True)
+        last = propagated.last.draw(propagated.num_samples, fold_in(self._seed, 1))
+        if model.inducing_inputs is not None and model.layers[-1].posterior.uses_global_inducing:
+            outputs, last = last.extend(propagated.inducing, self._seed)
+            self._remember(_keys(tf.convert_to_tensor(model.inducing_inputs)), outputs)
+        hidden = cast(list[Deterministic | LayerDraw], propagated.hidden)
+        self._layers = [*hidden, last]
+
+    def _evaluate(self, X: tf.Tensor) -> tf.Tensor:
+        """Values at rows not seen before, [S, N, P], drawn jointly with all that were."""
+        self._num_calls += 1
+        seed = fold_in(self._seed, 1 + self._num_calls)
+        F = X
+        for i, layer in enumerate(self._layers):
+            if isinstance(layer, Deterministic):
+                F = layer(F)
+            else:
+                F, self._layers[i] = layer.extend(F, fold_in(seed, i))
+        return F
+
+    def _remember(self, keys: list[bytes], values: tf.Tensor) -> None:
+        if values.shape.rank == 2:
+            values = values[None]
+        for n, key in enumerate(keys):
+            if key not in self._index:
+                self._index[key] = len(self._values)
+                self._values.append(values[:, n].numpy())
+
+
+def _keys(X: tf.Tensor) -> list[bytes]:
+    # Adding zero makes one of -0.0 and 0.0, which are equal as numbers but not as bytes.
+    return [row.tobytes() for row in X.numpy() + 0.0]
