@@ -29,7 +29,7 @@ lint: .venv/development
 
 check: lint test
 
-# One process for each table, one after the other, an hour or two on a machine that does nothing
+# One process for each table, one after the other, about two hours on a machine that does nothing
 # else; BENCH=--fast only shows that they run. A single one: make bench-scaling.
 bench:
 	for table in $(TABLES); do $(MAKE) bench-$$table || exit 1; done
