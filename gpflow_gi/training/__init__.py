@@ -1,7 +1,8 @@
 """Training: :func:`fit`, the record that it returns, and the errors that it raises."""
 
+from .augmentation import augmented
 from .fit import fit
 from .guard import NonFiniteError
 from .record import FitRecord, Report
 
-__all__ = ["FitRecord", "NonFiniteError", "Report", "fit"]
+__all__ = ["FitRecord", "NonFiniteError", "Report", "augmented", "fit"]
