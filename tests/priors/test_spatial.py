@@ -183,6 +183,23 @@ def test_shapes_and_seeds_of_draws():
     assert np.unique(np.linalg.norm([draws[0], draws[2]], axis=(2, 3))).size == 8
 
 
+def test_the_entries_of_bartletts_factor_are_independent():
+    """The root of a chi square on the diagonal, standard normals below it."""
+    prior, num = SpatialIWPrior(SIZE), 20_000
+    d, df = degrees_of_freedom(prior)
+    A = np.sqrt(d + 1) * prior.draw(N, num, as_seed(14)).spatial_sqrt.numpy()  # Psi = I
+    np.testing.assert_array_equal(A, np.tril(A))
+    squares = np.diagonal(A, axis1=1, axis2=2) ** 2
+    for i in range(K):
+        assert stats.kstest(squares[:, i], stats.chi2(df - i).cdf).pvalue > 1e-4
+    below = A[(slice(None), *np.tril_indices(K, -1))]
+    assert stats.kstest(np.ravel(below), stats.norm.cdf).pvalue > 1e-4
+    for of_below in (below, below**2):
+        entries = np.concatenate([squares, of_below], axis=1)
+        correlation = np.corrcoef(entries, rowvar=False) - np.eye(entries.shape[1])
+        assert np.abs(correlation).max() < 5.5 / np.sqrt(num)
+
+
 def loss_of(drawn):
     """A number that depends on everything that is drawn."""
     weights = np.random.default_rng(8).normal(size=drawn.spatial_sqrt.shape)
