@@ -1,6 +1,7 @@
 """Layers without randomness: any function of a batch of rows."""
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gpflow
@@ -13,7 +14,8 @@ class Deterministic(gpflow.Module):
 
     Models wrap callables in their list of layers in this by themselves. The trainable weights of a
     Keras layer (of ``gpflow.keras.tf_keras``, the Keras that GPflow uses) are trained with the
-    model's; they have no prior and no posterior.
+    model's; they have no prior and no posterior. ``layer.trainable = False`` leaves them as they
+    are.
     """
 
     def __init__(self, function: Callable[[tf.Tensor], tf.Tensor]) -> None:
@@ -67,18 +69,62 @@ class Deterministic(gpflow.Module):
         return tf.reshape(values, tf.concat([tf.shape(X)[:-1], [values.shape[-1]]], axis=0))
 
     def output_dim_for(self, input_dim: int) -> int:
-        """D' for D inputs, found by a call, which also makes a Keras layer create its weights."""
-        return int(self(tf.zeros([2, input_dim], gpflow.default_float())).shape[-1])
+        """D' for D inputs, found by a call, which also makes a Keras layer create its weights.
+
+        :raises ValueError: if the function uses variables that would not be trained, or if a Keras
+            layer adds a loss in its call.
+        """
+        with tf.GradientTape() as tape:
+            values = self(tf.zeros([2, input_dim], gpflow.default_float()))
+        seen = {variable.ref() for variable in self.variables}
+        for variable in tape.watched_variables():
+            if variable.ref() not in seen:
+                raise ValueError(
+                    f"The deterministic layer {self.function!r} uses the variable {variable.name}, "
+                    "which the model does not see, so that it would not be trained. Give the Keras "
+                    "layer or the tf.Module itself, not a function that calls it."
+                )
+        if getattr(self.function, "losses", None):
+            raise ValueError(
+                f"The deterministic layer {self.function!r} adds a loss of its own to the bound. "
+                "Remove it."
+            )
+        return int(values.shape[-1])
+
+    @property
+    def frozen_variables(self) -> list[tf.Variable]:
+        """Variables of a Keras layer that are not to be trained, whatever their own flags say."""
+        return [
+            variable
+            for layer in keras_layers_in(self.function)[:1]
+            for variable in layer.non_trainable_variables
+        ]
 
     @property
     def lacks_weights(self) -> bool:
         """Whether this is a Keras layer that has not created its weights yet."""
         return not getattr(self.function, "built", True)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Deterministic":
+        new = object.__new__(type(self))
+        memo[id(self)] = new
+        parts = keras_layers_in(self.function)
+        # Keras copies a model by its description. That looks up users' classes by their names, and
+        # may leave out what is frozen.
+        with tf_keras.utils.custom_object_scope(
+            {type(part).__name__: type(part) for part in parts}
+        ):
+            for name, value in vars(self).items():
+                setattr(new, name, copy.deepcopy(value, memo))
+        set_trainable_flags(new.function, [part.trainable for part in parts])
+        return new
+
 
 _DIFFERENT_IN_TRAINING = (
     tf_keras.__internal__.layers.BaseRandomLayer,  # Dropout, GaussianNoise and their like
     tf_keras.layers.BatchNormalization,
+    tf_keras.layers.experimental.SyncBatchNormalization,
+    tf_keras.layers.SpectralNormalization,
 )
 
 
@@ -94,7 +140,11 @@ def check_is_a_function(layer: Any) -> None:
                 f"{type(part).__name__} does something else in training than in prediction, while "
                 "layers here are functions."
             )
-        regularised = [name for name in _REGULARIZERS if getattr(part, name, None) is not None]
+        regularised = [
+            name.strip("_")
+            for name, value in vars(part).items()
+            if name.endswith("_regularizer") and callable(value)
+        ]
         if regularised:
             raise ValueError(
                 f"{type(part).__name__} adds a loss of its own to the bound ({regularised[0]}). "
@@ -102,4 +152,16 @@ def check_is_a_function(layer: Any) -> None:
             )
 
 
-_REGULARIZERS = ("kernel_regularizer", "bias_regularizer", "activity_regularizer")
+def keras_layers_in(function: Any) -> list[Any]:
+    """`function`, if it is a Keras layer, and the layers in it: an outer one before its inner."""
+    if not isinstance(function, tf_keras.layers.Layer):
+        return []
+    inner = [part for part in function.submodules if isinstance(part, tf_keras.layers.Layer)]
+    return [function, *inner]
+
+
+def set_trainable_flags(function: Any, flags: Sequence[bool]) -> None:
+    """Freeze what is False among :func:`keras_layers_in`, and nothing else."""
+    # What Keras is told of a layer holds for all in it: so from the outside in.
+    for part, flag in zip(keras_layers_in(function), flags, strict=True):
+        part.trainable = flag

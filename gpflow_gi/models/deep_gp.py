@@ -102,6 +102,18 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         check_connections(self.layers, U)
         self.inducing_inputs = None if U is None else Parameter(U)
 
+    @property
+    def trainable_variables(self) -> tuple[tf.Variable, ...]:
+        """What is trained: all but what was set to be not, also by ``layer.trainable = False``."""
+        frozen = {
+            variable.ref()
+            for layer in self.layers
+            if isinstance(layer, Deterministic)
+            for variable in layer.frozen_variables
+        }
+        variables = super().trainable_variables
+        return tuple(variable for variable in variables if variable.ref() not in frozen)
+
     # ------------------------------------------------------------------------------------- bound
 
     @check_shapes(
@@ -429,6 +441,34 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         return FrozenPosterior(self, S, as_seed(seed))
 
     # ------------------------------------------------------------------------------- diagnostics
+
+    @check_shapes("return[all]: [S, M, .]")
+    def inducing_activations(self, num_samples: int = 1, seed: Seed = None) -> list[tf.Tensor]:
+        """Draw the global inducing points' ways through the layers.
+
+        :param num_samples: S.
+        :param seed: see the class.
+        :return: the inducing inputs, then what comes in at each further layer that uses them or
+            hands them on (deterministic layers are passed), then, if the last layer is global, its
+            outputs: each [S, M, .].
+        :raises ValueError: if the model has no global inducing inputs.
+        """
+        if self.inducing_inputs is None:
+            raise ValueError("The model has no global inducing inputs: no layer is global.")
+        S, seed = positive_integer("num_samples", num_samples), as_seed(seed)
+        U = tf.convert_to_tensor(self.inducing_inputs)
+        levels = [U]
+        used = [uses_global_inducing(layer) for layer in self.layers]
+        for end, layer in enumerate(self.layers, start=1):
+            if isinstance(layer, Deterministic) or not any(used[end - 1 :]):
+                continue
+            below = propagate_inducing(self.layers, U, U.shape[-1], S, fold_in(seed, 0), stop=end)
+            if end > 1:
+                levels.append(below.inducing)
+            if end == len(self.layers):
+                draw = below.last.draw(below.num_samples, fold_in(seed, 1))
+                levels.append(draw.extend(below.inducing, fold_in(seed, 2))[0])
+        return [tf.broadcast_to(level, [S, *level.shape[-2:]]) for level in levels]
 
     def first_non_finite(
         self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None

@@ -11,6 +11,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
+from ..layers.deterministic import set_trainable_flags
 from .names import thing_of
 
 CONSTRUCTED = (
@@ -109,16 +110,19 @@ class Decoder:
         return self._keep(described, cls(**arguments))
 
     def _make_keras(self, described: dict[str, Any]) -> Any:
-        for module in _modules(described["keras"]):
+        config = _with_classes_of(described["keras"], self._custom)
+        for module in _modules(config):
             if module.partition(".")[0] not in KERAS:
                 raise LookupError(f"the file has a Keras layer that uses the module {module}")
-        layer = tf_keras.saving.deserialize_keras_object(
-            described["keras"], custom_objects=dict(self._custom)
-        )
+        layer = tf_keras.saving.deserialize_keras_object(config, custom_objects=dict(self._custom))
         weights = [self._arrays[name] for name in described["weights"]]
         if weights:
-            layer.build_from_config(described["keras"]["build_config"])
+            if len(layer.weights) < len(weights):
+                # Some layers create weights only when they are called.
+                shape = described["keras"]["build_config"]["input_shape"]
+                layer(tf.zeros([size or 1 for size in shape], gpflow.default_float()))
             layer.set_weights(weights)
+        set_trainable_flags(layer, described["trainable"])
         return self._keep(described, layer)
 
     def _make_object(self, described: dict[str, Any]) -> Any:
@@ -139,6 +143,18 @@ class Decoder:
     def _keep(self, described: dict[str, Any], made: Any) -> Any:
         self._made[described["number"]] = made
         return made
+
+
+def _with_classes_of(config: Any, custom: Mapping[str, Any]) -> Any:
+    """A configuration of Keras that takes classes from `custom`, not from their modules."""
+    if isinstance(config, Mapping):
+        config = {key: _with_classes_of(one, custom) for key, one in config.items()}
+        if "module" in config and config.get("class_name") in custom:
+            config.update(module=None, registered_name=config["class_name"])
+        return config
+    if isinstance(config, list | tuple):
+        return type(config)(_with_classes_of(one, custom) for one in config)
+    return config
 
 
 def _modules(config: Any) -> Iterator[str]:

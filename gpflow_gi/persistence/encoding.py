@@ -18,6 +18,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
+from ..layers.deterministic import keras_layers_in
 from .names import name_of
 
 INTERNAL = ("_self_", "_name_scope", "_scope_name")
@@ -136,7 +137,8 @@ class Encoder:
                 f"{place} is a Keras layer that cannot be stored ({reason})"
             ) from None
         weights = [self._array(weight, place) for weight in layer.get_weights()]
-        return {"keras": config, "weights": weights}
+        flags = [part.trainable for part in keras_layers_in(layer)]
+        return {"keras": config, "weights": weights, "trainable": flags}
 
     def _array(self, values: np.ndarray, place: str) -> str:
         if values.dtype.kind not in "biufcSU":

@@ -2,6 +2,7 @@
 
 import gpflow
 import pytest
+import tensorflow as tf
 from gpflow.keras import tf_keras
 
 import gpflow_gi as gi
@@ -12,7 +13,9 @@ import gpflow_gi as gi
     [
         (tf_keras.layers.Dropout(0.5), TypeError, "Dropout does something else in training"),
         (tf_keras.layers.BatchNormalization(), TypeError, "BatchNormalization does something"),
+        (tf_keras.layers.experimental.SyncBatchNormalization(), TypeError, "SyncBatchNormal"),
         (tf_keras.layers.Dense(2, kernel_regularizer="l2"), ValueError, "kernel_regularizer"),
+        (tf_keras.layers.LayerNormalization(gamma_regularizer="l1"), ValueError, "gamma_regul"),
         (
             tf_keras.Sequential([tf_keras.layers.Dense(2), tf_keras.layers.Dropout(0.5)]),
             TypeError,
@@ -28,3 +31,23 @@ def test_what_is_no_function_is_refused(layer, error, message):
 def test_what_is_a_function_is_taken():
     dense = tf_keras.layers.Dense(3, "relu", dtype=gpflow.default_float())
     assert gi.layers.Deterministic(tf_keras.Sequential([dense])).output_dim_for(2) == 3
+
+
+class AddsLoss(tf_keras.layers.Layer):
+    def call(self, inputs):
+        self.add_loss(tf.reduce_sum(inputs))
+        return inputs
+
+
+def test_a_loss_that_is_added_in_a_call_is_refused():
+    with pytest.raises(ValueError, match=r"AddsLoss.* adds a loss of its own"):
+        gi.layers.Deterministic(AddsLoss(dtype=gpflow.default_float())).output_dim_for(2)
+
+
+def test_variables_that_would_not_be_trained_are_refused():
+    dense = tf_keras.layers.Dense(3, dtype=gpflow.default_float())
+    layer = gi.layers.Deterministic(lambda X: dense(X))
+    with pytest.raises(ValueError, match="kernel:0, which the model does not see"):
+        layer.output_dim_for(2)
+    mean_function = gpflow.functions.Linear([[1.0, 2.0]])
+    assert gi.layers.Deterministic(mean_function).output_dim_for(1) == 2
