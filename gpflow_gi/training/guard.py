@@ -99,21 +99,22 @@ def recover(
     quantity = "gradient" if outcome.bound_is_finite else "bound"
     message = (
         f"The {quantity} is not finite at step {failed + 1}: {what} is NaN or infinite. "
-        f"{kept}. Things to try: {_advice(learning_rate)}."
+        f"{kept}. Things to try: {advice(learning_rate)}."
     )
     return NonFiniteError(message, failed + 1, record)
 
 
-def _advice(learning_rate: float) -> str:
+def advice(learning_rate: float) -> str:
+    """What to try after a bound was not finite, most promising first."""
     jitter = gpflow.default_jitter()
-    advice = [
+    things = [
         f"a larger jitter, gpflow.config.set_default_jitter({100 * jitter:.0e}) (it is "
         f"{jitter:.0e})"
     ]
     if gpflow.default_float() != np.float64:
-        advice.append("double precision, gpflow.config.set_default_float(numpy.float64)")
-    advice.append(f"a lower learning rate (it is {learning_rate:.3g})")
-    return "; ".join(advice)
+        things.append("double precision, gpflow.config.set_default_float(numpy.float64)")
+    things.append(f"a lower learning rate (it is {learning_rate:.3g})")
+    return "; ".join(things)
 
 
 def _non_finite_quantity(

@@ -13,7 +13,7 @@ from .objective import BoundTerms, kl_weight
 from .replicas import Part, Replicas
 
 FAILED = -1
-_NON_FINITE = re.compile(r"\b(NaN|Inf|Cholesky decomposition was not successful)\b")
+NON_FINITE = re.compile(r"\b(NaN|Inf|Cholesky decomposition was not successful)\b")
 _NUMBERED = re.compile(r"^\(\d+\) \w+: +")
 """What TensorFlow puts before an error where several devices have some."""
 
@@ -120,7 +120,7 @@ class TrainingSteps:
             )
         except tf.errors.InvalidArgumentError as error:
             # Older Cholesky kernels and tf.debugging raise where others return NaN.
-            about = [line for line in error.message.splitlines() if _NON_FINITE.search(line)]
+            about = [line for line in error.message.splitlines() if NON_FINITE.search(line)]
             if not about:
                 raise
             message = _NUMBERED.sub("", about[-1].strip())

@@ -1,0 +1,439 @@
+"""Models of this library as Keras models, for Keras' ``fit`` and its callbacks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+from gpflow.keras import tf_keras
+
+from ..models import DeepGP
+from ..models.deep_gp import DEFAULT_PREDICTION_SAMPLES
+from ..seeds import Seed, as_seed, fold_in
+from ..training import FitRecord, NonFiniteError
+from ..training.arguments import check_data, check_num_data
+from ..training.guard import advice
+from ..training.learning_rate import make_optimizer, plain_number
+from ..training.steps import NON_FINITE
+from ..validation import positive_integer
+
+WEIGHTS = ".weights.h5"
+"""How the names of files with weights end. Keras' other formats leave out, or mix up, what no Keras
+layer holds."""
+
+
+def as_keras_model(
+    model: DeepGP,
+    *,
+    num_samples: int | None = None,
+    prediction_samples: int = DEFAULT_PREDICTION_SAMPLES,
+    seed: Seed = 0,
+) -> KerasDeepGP:
+    """A Keras model around `model`, which is trained in place.
+
+    :param model: a :class:`~gpflow_gi.models.DeepGP`.
+    :param num_samples: S, for the bound; None for the model's own number.
+    :param prediction_samples: S, for predictions.
+    :param seed: of the samples. The order of the rows is Keras' own:
+        ``tf_keras.utils.set_random_seed`` decides on it.
+    :return: a model of GPflow's Keras, ``gpflow.keras.tf_keras``.
+    :raises TypeError: if `model` is something else.
+    :raises ValueError: if a number of samples is not positive, or inside the scope of a strategy
+        with several replicas.
+    """
+    if not isinstance(model, DeepGP):
+        raise TypeError(
+            f"model must be a gpflow_gi.models.DeepGP, but is a {type(model).__name__}."
+        )
+    if tf.distribute.get_strategy().num_replicas_in_sync > 1:
+        raise ValueError(
+            "The Keras model is trained on one device. On several, train the model itself with "
+            "gpflow_gi.fit(model, data, strategy=...)."
+        )
+    S = model.num_samples if num_samples is None else positive_integer("num_samples", num_samples)
+    prediction_samples = positive_integer("prediction_samples", prediction_samples)
+    return KerasDeepGP(model, S, prediction_samples, as_seed(seed))
+
+
+class KerasDeepGP(tf_keras.Model):
+    """What :func:`as_keras_model` returns.
+
+    What is minimised, and reported as "loss", is the negative bound per row: for a batch of B of
+    the N rows
+
+        - 1/B sum_n E log p(y_n | f_n) + 1/N sum_l KL(q(z_l) || p(z_l)),
+
+    less the log prior density of the parameters over N where parameters have priors. Beside it
+    stand its two terms per row, "expected_log_likelihood" and "kl", all in nats. An epoch's numbers
+    are means over its rows: a last batch of fewer rows counts for less.
+
+    Numbers of the validation data ("val_loss" and so on) are the same formula at its rows, with the
+    same samples after every epoch. "val_expected_log_likelihood" leaves out the KL divergence,
+    which has nothing to do with those rows.
+
+    A step is a function of the batch, the parameters, the seed and the optimizer's number of
+    iterations, and draws the samples that :func:`gpflow_gi.fit` draws at its step of that number.
+    """
+
+    def __init__(
+        self, model: DeepGP, num_samples: int, prediction_samples: int, seed: tf.Tensor
+    ) -> None:
+        """:param seed: [2]. The other parameters are those of :func:`as_keras_model`."""
+        dtype = gpflow.default_float().__name__
+        super().__init__(name="deep_gp", dtype=dtype)
+        self.deep_gp = model
+        self._num_samples = num_samples
+        self._prediction_samples = prediction_samples
+        self._sample_seed = seed
+        means = [tf_keras.metrics.Mean(name, dtype) for name in _REPORTED]
+        # Set past Keras, which would count what the means hold among the model's weights.
+        object.__setattr__(self, "_means", means)
+        self._traced_for: list[int] = []
+        self.built = True
+
+    # ---------------------------------------------------------------------------------- training
+
+    def compile(
+        self,
+        optimizer: Any,
+        loss: Any = None,
+        *,
+        run_eagerly: bool | None = None,
+        steps_per_execution: int | None = None,
+        **refused: Any,
+    ) -> None:
+        """Set the optimizer.
+
+        :param optimizer: from ``gpflow.keras.tf_keras.optimizers``, or the name of one.
+        :param loss: must be left out: it is the model's own.
+        :param run_eagerly: as Keras' argument.
+        :param steps_per_execution: as Keras' argument.
+        :raises TypeError: if `optimizer` comes from somewhere else.
+        :raises ValueError: if anything else is given.
+        """
+        given = [name for name, value in {"loss": loss, **refused}.items() if value is not None]
+        if given:
+            raise ValueError(
+                f"compile takes an optimizer, run_eagerly and steps_per_execution alone, but got "
+                f"{given[0]}: the loss is the model's negative bound per row."
+            )
+        if isinstance(optimizer, str):
+            optimizer = tf_keras.optimizers.get(optimizer)
+        # Built at once, so that load_weights finds the optimizer's state in its place.
+        make_optimizer(optimizer, None, list(self.deep_gp.trainable_variables))
+        super().compile(optimizer, run_eagerly=run_eagerly, steps_per_execution=steps_per_execution)
+
+    def fit(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: Any = "auto",
+        callbacks: Any = None,
+        validation_split: float = 0.0,
+        validation_data: Any = None,
+        **options: Any,
+    ) -> tf_keras.callbacks.History:
+        """Train, as Keras' ``fit`` does.
+
+        :param x: ``{"inputs": X, "targets": Y}`` with X [N, D] and Y [N, Q], all rows that the
+            model was built for (its num_data); or a ``tf.data.Dataset`` or Keras ``Sequence`` of
+            batches of that form.
+        :param y: must be left out.
+        :param batch_size: B; Keras takes 32 by itself.
+        :param validation_data: in the form of `x`.
+        :param options: Keras' other arguments. Weights of rows and classes are refused.
+        :return: Keras' history.
+        :raises RuntimeError: if the model was not compiled.
+        :raises ValueError: if the data do not fit the model, or if a callback asks for what this
+            model cannot do.
+        :raises NonFiniteError: at the first bound or gradient that is NaN or infinite. The model
+            is then what it was when that epoch began.
+        """
+        self._refuse_weights(y, options)
+        self._assert_compile_was_called()
+        callbacks = tf.nest.flatten(callbacks) if callbacks is not None else []
+        for callback in callbacks:
+            _check_callback(callback)
+        data = self._checked(x)
+        if isinstance(data, dict):
+            num_rows = len(data["inputs"])
+            training_rows = int(num_rows * (1 - validation_split))
+            check_num_data(self.deep_gp, training_rows, in_parts=True)
+        if validation_data is not None:
+            validation_data = self._checked(validation_data)
+        variables = list(self.deep_gp.trainable_variables)
+        make_optimizer(self.optimizer, None, variables)
+        if self._traced_for != [id(variable) for variable in variables]:
+            self.train_function = None  # Keras would go on with the parameters of the last time
+            self._traced_for = [id(variable) for variable in variables]
+        start = _EpochStart(self.deep_gp)
+        try:
+            return super().fit(
+                data,
+                None,
+                batch_size,
+                epochs,
+                verbose,
+                [*callbacks, start],
+                validation_split,
+                validation_data,
+                **options,
+            )
+        except tf.errors.InvalidArgumentError as error:
+            if not NON_FINITE.search(error.message):
+                raise
+            raise self._recover(data, start) from None
+
+    @tf.autograph.experimental.do_not_convert
+    def train_step(self, data: Any) -> dict[str, tf.Tensor]:
+        """Keras' hook: one step on a batch."""
+        batch = _pair(data)
+        variables = list(self.deep_gp.trainable_variables)
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(variables)
+            terms = self._terms(batch, self._step_seed())
+        gradients = tape.gradient(terms[0], variables)
+        pairs = [pair for pair in zip(gradients, variables, strict=True) if pair[0] is not None]
+        if not pairs:
+            raise ValueError("The bound does not depend on any of the trainable variables.")
+        values = [terms[0], *(gradient for gradient, _ in pairs)]
+        finite = tf.stack([tf.reduce_all(tf.math.is_finite(value)) for value in values])
+        assertion = tf.debugging.Assert(tf.reduce_all(finite), ["The bound or a gradient is NaN"])
+        with tf.control_dependencies([] if assertion is None else [assertion]):
+            pairs = [(tf.identity(gradient), variable) for gradient, variable in pairs]
+        self.optimizer.apply_gradients(pairs)
+        return self._update_means(terms, batch)
+
+    # -------------------------------------------------------------------------------- evaluation
+
+    def evaluate(
+        self, x: Any = None, y: Any = None, batch_size: int | None = None, **options: Any
+    ) -> Any:
+        """The loss and its terms, as Keras' ``evaluate`` gives them.
+
+        :param x: as that of :meth:`fit`, with any number of rows.
+        :param y: must be left out.
+        :param options: Keras' other arguments.
+        :raises ValueError: if the data do not fit the model.
+        """
+        self._refuse_weights(y, options)
+        return super().evaluate(self._checked(x), None, batch_size, **options)
+
+    @tf.autograph.experimental.do_not_convert
+    def test_step(self, data: Any) -> dict[str, tf.Tensor]:
+        """Keras' hook: the loss of a batch."""
+        batch = _pair(data)
+        # Training folds 0, 1, 2, ... into the seed.
+        seed = fold_in(fold_in(self._sample_seed, -1), self._test_counter)
+        return self._update_means(self._terms(batch, seed), batch)
+
+    @property
+    def metrics(self) -> list[Any]:
+        """The means that Keras reports and starts anew at every epoch."""
+        return self._means
+
+    def predict(self, x: Any, batch_size: int | None = None, **options: Any) -> Any:
+        """Mean and variance of new targets: those of the model's ``predict_y``.
+
+        :param x: X [N, D], or a ``tf.data.Dataset`` or Keras ``Sequence`` of batches of it.
+        :param batch_size: None for all rows at once, in bounded memory. In batches, a row's number
+            among those of its batch decides on its noise.
+        :param options: Keras' other arguments.
+        :return: two arrays [N, Q], in the units of the targets and their square; the same at every
+            call.
+        :raises ValueError: if `x` does not fit the model.
+        """
+        if not isinstance(x, _STREAMS):
+            x = self.deep_gp.check_inputs(x)  # Keras would round arrays to float32
+            batch_size = batch_size or max(len(x), 1)
+        return super().predict(x, batch_size, **options)
+
+    @tf.autograph.experimental.do_not_convert
+    def call(self, inputs: Any, training: Any = None) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of new targets, two of [N, Q], at X [N, D]; the same in training."""
+        mean, variance = self.deep_gp.predict_y(
+            inputs, self._prediction_samples, seed=fold_in(self._sample_seed, -2)
+        )
+        return mean, variance
+
+    # ------------------------------------------------------------------------------------- files
+
+    def save_weights(
+        self, filepath: Any, overwrite: bool = True, save_format: Any = None, options: Any = None
+    ) -> None:
+        """Write all weights, and the optimizer's state, to a file.
+
+        :param filepath: must end in ".weights.h5".
+        :param overwrite: whether to replace a file without asking.
+        :raises ValueError: if another format is asked for.
+        """
+        _check_path(filepath, save_format)
+        super().save_weights(filepath, overwrite)
+
+    def load_weights(self, filepath: Any, **options: Any) -> None:
+        """Bring back what :meth:`save_weights` wrote, all of it or nothing.
+
+        :param filepath: must end in ".weights.h5".
+        :raises ValueError: if it does not, if an option is given, or if the file cannot be read or
+            does not fit the model.
+        """
+        _check_path(filepath, None)
+        if any(options.values()):
+            raise ValueError(f"load_weights has no option {next(iter(options))}: it loads all.")
+        try:
+            super().load_weights(filepath)
+        except OSError as error:
+            raise ValueError(f"{os.fspath(filepath)} cannot be read: {error}") from None
+
+    def save_own_variables(self, store: Any) -> None:
+        """Keras' hook: the weights that are no Keras layer's, or in one that Keras does not see."""
+        for i, variable in enumerate(self.deep_gp.variables):
+            store[str(i)] = variable.numpy()
+
+    def load_own_variables(self, store: Any) -> None:
+        """Keras' hook: the inverse of :meth:`save_own_variables`.
+
+        :raises ValueError: if `store` has other weights than the model.
+        """
+        variables = self.deep_gp.variables
+        values = [np.asarray(store[key]) for key in sorted(store.keys(), key=int)]
+        saved, here = ([_shape_and_type(v) for v in vs] for vs in (values, variables))
+        if saved != here:
+            raise ValueError(
+                f"The file holds {len(saved)} weights and the model has {len(here)}, or they "
+                "differ in shape or type: the file is of another model. Nothing was loaded."
+            )
+        for variable, value in zip(variables, values, strict=True):
+            variable.assign(value)
+
+    def save(self, filepath: Any, *arguments: Any, **options: Any) -> None:
+        """Refused: a file of Keras has no place for what this model is made of.
+
+        :raises ValueError: always; it says what to do.
+        """
+        raise ValueError(f"Keras cannot write this model to a file. {_INSTEAD}")
+
+    # ------------------------------------------------------------------------------------ inside
+
+    def _checked(self, x: Any) -> Any:
+        """`x`, with arrays as tensors: Keras would round them to float32."""
+        batch = x
+        if isinstance(x, tf.data.Dataset):
+            batch = x.element_spec
+        elif isinstance(x, tf_keras.utils.Sequence):
+            batch = x[0]
+        if not isinstance(batch, Mapping):
+            raise ValueError(f"{_FORM}, but the type is {type(batch).__name__}.")
+        if set(batch) != {"inputs", "targets"}:
+            raise ValueError(f"{_FORM}, but the keys are {', '.join(map(repr, batch))}.")
+        if batch is not x:
+            return x
+        X, Y = self.deep_gp.check_data(check_data((x["inputs"], x["targets"])))
+        return {"inputs": X, "targets": Y}
+
+    def _refuse_weights(self, y: Any, options: Mapping[str, Any]) -> None:
+        if y is not None:
+            raise ValueError(f"{_FORM}; y must be left out.")
+        for name in ("sample_weight", "class_weight"):
+            if options.get(name) is not None:
+                raise ValueError(f"The bound has no {name}: every row counts once. Leave it out.")
+
+    def _step_seed(self) -> tf.Tensor:
+        return fold_in(self._sample_seed, self.optimizer.iterations)
+
+    def _terms(self, batch: tuple[tf.Tensor, tf.Tensor], seed: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        """The loss and the bound's two terms, per row: three of []."""
+        terms = self.deep_gp.bound_terms(batch, self._num_samples, seed)
+        log_prior = tf.cast(self.deep_gp.log_prior_density(), terms[0].dtype)
+        N = float(self.deep_gp.num_data)
+        expected_log_likelihood, kl = terms[0] / N, terms[1] / N
+        return kl - expected_log_likelihood - log_prior / N, expected_log_likelihood, kl
+
+    def _update_means(
+        self, values: tuple[tf.Tensor, ...], batch: tuple[tf.Tensor, tf.Tensor]
+    ) -> dict[str, tf.Tensor]:
+        for mean, value in zip(self._means, values, strict=True):
+            mean.update_state(value, sample_weight=tf.shape(batch[0])[0])
+        return {mean.name: mean.result() for mean in self._means}
+
+    def _recover(self, data: Any, start: _EpochStart) -> NonFiniteError:
+        """Find out what is not finite, go back to the start of the epoch, and say so."""
+        found = None
+        if isinstance(data, dict):
+            batch = data["inputs"], data["targets"]
+            found = self.deep_gp.first_non_finite(batch, self._num_samples, self._step_seed())
+        step = int(self.optimizer.iterations) + 1
+        start.go_back()
+        return NonFiniteError(
+            f"The bound or a gradient is not finite at step {step}, in epoch {start.epoch}: "
+            f"{found or 'something'} is NaN or infinite. The model is what it was when that epoch "
+            f"began. Things to try: {advice(plain_number(self.optimizer.learning_rate))}.",
+            step,
+            FitRecord(),
+        )
+
+
+class _EpochStart(tf_keras.callbacks.Callback):
+    """Remembers the model as it was when the present epoch began."""
+
+    def __init__(self, model: DeepGP) -> None:
+        super().__init__()
+        self._variables = model.variables
+        self.epoch = 0
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self.epoch = epoch + 1
+        self._values = [variable.numpy() for variable in self._variables]
+
+    def go_back(self) -> None:
+        """Give the model its values from then."""
+        for variable, value in zip(self._variables, self._values, strict=True):
+            variable.assign(value)
+
+
+def _pair(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """X and Y of what Keras hands to a step."""
+    x, _, _ = tf_keras.utils.unpack_x_y_sample_weight(data)
+    return x["inputs"], x["targets"]
+
+
+def _check_callback(callback: Any) -> None:
+    checkpoint = tf_keras.callbacks.ModelCheckpoint
+    if isinstance(callback, checkpoint) and not callback.save_weights_only:
+        raise ValueError(
+            f"ModelCheckpoint would write whole models, which Keras cannot. {_INSTEAD}"
+        )
+    if isinstance(callback, checkpoint):
+        _check_path(callback.filepath, None)
+    if isinstance(callback, tf_keras.callbacks.TensorBoard) and callback.histogram_freq:
+        raise ValueError(
+            "TensorBoard's histograms are of Keras layers, and would leave out the parameters. Set "
+            "histogram_freq=0; gpflow.monitor.ModelToTensorBoard shows parameters."
+        )
+
+
+def _check_path(path: Any, save_format: Any) -> None:
+    if not str(path).endswith(WEIGHTS) or save_format not in (None, "h5"):
+        raise ValueError(
+            f"Weights are kept in files whose name ends in {WEIGHTS}, and in no other of Keras' "
+            f"formats, but the path is {str(path)!r}."
+        )
+
+
+def _shape_and_type(value: Any) -> tuple[tuple[int, ...], str]:
+    return tuple(value.shape), tf.as_dtype(value.dtype).name
+
+
+_REPORTED = ("loss", "expected_log_likelihood", "kl")
+_STREAMS = (tf.data.Dataset, tf_keras.utils.Sequence)
+_FORM = 'Data must be {"inputs": X, "targets": Y} or a dataset of such batches'
+_INSTEAD = (
+    f'Keep weights with save_weights_only=True and a path that ends in "{WEIGHTS}", or the model '
+    "with gpflow_gi.save."
+)
