@@ -1,0 +1,85 @@
+"""Functions of one input: what is predicted, and draws."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..metrics import mixture_moments, mixture_quantile
+from .style import COLOURS, axes_or_current, check_rows, column, columns, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def predictive_bands(
+    X: Any,
+    mean: Any,
+    variance: Any,
+    ax: "Axes | None" = None,
+    *,
+    probabilities: Sequence[float] = (0.5, 0.95),
+    label: str | None = None,
+    colour: str = COLOURS[0],
+) -> "Axes":
+    """Draw the mean of a prediction, and central intervals around its median.
+
+    With the moments that ``model.predict_y(X)`` gives, the intervals are those of a Gaussian. With
+    ``model.predict_y_components(X)`` they are the quantiles of the predictive mixture, which may be
+    skewed or have several modes.
+
+    :param X: [N, 1] or [N], in any order.
+    :param mean: [N, 1] or [N], or the means of S components, [S, N, 1].
+    :param variance: as `mean`.
+    :param ax: where to draw; None means the current axes.
+    :param probabilities: of the intervals.
+    :param label: of the line in a legend.
+    :param colour: of the line and the bands.
+    :return: the axes.
+    :raises ValueError: if shapes do not fit, or if a probability is not in (0, 1).
+    """
+    ax = axes_or_current(ax)
+    X, mean, variance = column("X", X), columns("mean", mean), columns("variance", variance)
+    check_rows(X=X, mean=mean, variance=variance)
+    order = np.argsort(X, kind="stable")
+    X, mean, variance = X[order], mean[:, order], variance[:, order]
+    widest_first = sorted(probabilities, reverse=True)
+    for probability in widest_first:
+        lower, upper = (
+            mixture_quantile(0.5 + side * probability / 2, mean, variance) for side in (-1, 1)
+        )
+        ax.fill_between(X, lower, upper, color=colour, alpha=0.3, linewidth=0)
+    ax.plot(X, mixture_moments(mean, variance)[0], color=colour, linewidth=1.6, label=label)
+    ax.margins(x=0)
+    return tidy(ax)
+
+
+def function_draws(
+    X: Any,
+    draws: Any,
+    ax: "Axes | None" = None,
+    *,
+    label: str | None = None,
+    colour: str = COLOURS[0],
+) -> "Axes":
+    """Draw functions: those of ``model.sample_functions(S)`` or ``model.sample_prior(S)`` at X.
+
+    :param X: [N, 1] or [N], in any order.
+    :param draws: [S, N, 1], or [N, 1] or [N] for one function.
+    :param ax: where to draw; None means the current axes.
+    :param label: of all of them, in a legend.
+    :param colour: of the lines.
+    :return: the axes.
+    :raises ValueError: if shapes do not fit.
+    """
+    ax = axes_or_current(ax)
+    X, draws = column("X", X), columns("draws", draws)
+    check_rows(X=X, draws=draws)
+    order = np.argsort(X, kind="stable")
+    # So many lines that they cover each other are told apart by how dark they are together.
+    alpha = float(np.clip(8 / max(len(draws), 1), 0.2, 0.9))
+    for i, draw in enumerate(draws):
+        name = label if i == 0 else None
+        ax.plot(X[order], draw[order], color=colour, linewidth=1.0, alpha=alpha, label=name)
+    ax.margins(x=0)
+    return tidy(ax)

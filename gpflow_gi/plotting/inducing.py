@@ -1,0 +1,71 @@
+"""Inducing points on their way through the layers."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .style import Array, axes_or_current, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def inducing_points(activations: Sequence[Any], ax: "Axes | None" = None) -> "Axes":
+    """Draw where the inducing points are below each layer, and what comes out of the last.
+
+    Each inducing point is a line from left to right, coloured by where it starts. Lines that run
+    together are inputs that a layer makes equal, lines that part are inputs that it tells apart.
+    Levels of several columns are shown by their first principal component, the direction in which
+    the points differ most, turned so that it goes with the level before.
+
+    :param activations: from ``model.inducing_activations(S)``: two levels or more, each [S, M, D']
+        or [M, D'] with a D' of its own.
+    :param ax: where to draw; None means the current axes.
+    :return: the axes.
+    :raises ValueError: if there are fewer than two levels, or if their shapes do not fit.
+    """
+    from matplotlib import colormaps
+
+    ax = axes_or_current(ax)
+    levels = [_one_column(level) for level in activations]
+    if len(levels) < 2:
+        raise ValueError(f"activations must hold two levels or more, but hold {len(levels)}.")
+    S = max(len(level) for level in levels)
+    M = levels[0].shape[1]
+    if any(level.shape[1] != M or len(level) not in (1, S) for level in levels):
+        shapes = ", ".join(str(list(np.shape(level))) for level in activations)
+        raise ValueError(f"All levels must have the same S and M, but their shapes are {shapes}.")
+    values = np.stack([np.broadcast_to(level, (S, M)) for level in levels])
+    for i in range(1, len(levels)):
+        # The sign of a principal component means nothing.
+        if np.shape(activations[i])[-1] > 1:
+            values[i] *= np.copysign(
+                1.0, np.sum((values[i - 1] - values[i - 1].mean()) * values[i])
+            )
+    rank = np.argsort(np.argsort(values[0].mean(axis=0))) / max(M - 1, 1)
+    # Neither the darkest nor the lightest colours, which are lost on a ground of their kind.
+    colours = colormaps["viridis"](0.25 + 0.5 * rank)
+    places = np.arange(len(levels))
+    alpha = float(np.clip(4 / S, 0.2, 0.9))
+    for m in range(M):
+        ax.plot(places, values[:, :, m], "o-", color=colours[m], alpha=alpha, markersize=3.5,
+                linewidth=1.0, markeredgewidth=0)  # fmt: skip
+    ax.set_xticks(places, ["Inputs", *(f"Layer {i}" for i in places[1:])])
+    ax.set_ylabel("Values of the inducing points")
+    return tidy(ax)
+
+
+def _one_column(level: Any) -> Array:
+    """[S, M, D'] or [M, D'] as [S, M]."""
+    values = np.asarray(level, float)
+    values = values[None] if values.ndim == 2 else values
+    if values.ndim != 3 or 0 in values.shape:
+        raise ValueError(
+            f"A level must have shape [M, D'] or [S, M, D'], but has shape {list(np.shape(level))}."
+        )
+    if values.shape[-1] == 1:
+        return values[..., 0]
+    centred = values - values.mean(axis=(0, 1))
+    _, _, directions = np.linalg.svd(centred.reshape(-1, values.shape[-1]), full_matrices=False)
+    return centred @ directions[0]

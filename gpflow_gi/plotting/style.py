@@ -1,0 +1,91 @@
+"""What all figures have in common."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+"""Told apart by colour-blind readers: Okabe & Ito, "Color universal design", 2008."""
+
+MISS = "#D55E00"
+"""What lies outside of where it was expected."""
+
+REFERENCE = "#888888"
+"""Lines and bands that figures are read by, on light and on dark grounds."""
+
+
+def axes_or_current(ax: "Axes | None") -> "Axes":
+    """`ax`, or matplotlib's current axes."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.gca()
+
+
+def ink(ax: "Axes") -> Any:
+    """The colour that `ax` writes in."""
+    return ax.xaxis.label.get_color()
+
+
+def tidy(ax: "Axes") -> "Axes":
+    """Take away what no reader needs, and put a light grid behind the rest."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color=REFERENCE, alpha=0.22, linewidth=0.6)
+    ax.set_axisbelow(True)
+    return ax
+
+
+def column(name: str, values: Any) -> Array:
+    """`values` as [N].
+
+    :param values: [N] or [N, 1], an array or tensor.
+    :raises ValueError: if the shape is another.
+    """
+    array = np.asarray(values, float)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must have shape [N] or [N, 1], but has shape {list(array.shape)}: figures are "
+            "of one column at a time."
+        )
+    return array
+
+
+def columns(name: str, values: Any) -> Array:
+    """`values` as [S, N].
+
+    :param values: [S, N, 1], an array or tensor, or anything that :func:`column` takes, for S = 1.
+    :raises ValueError: if the shape is another.
+    """
+    array = np.asarray(values, float)
+    if array.ndim == 3 and array.shape[2] == 1:
+        return array[:, :, 0]
+    if array.ndim == 3:
+        raise ValueError(
+            f"{name} must have shape [S, N, 1], but has shape {list(array.shape)}: figures are of "
+            "one column at a time."
+        )
+    return column(name, array)[None]
+
+
+def check_rows(**arrays: Array) -> None:
+    """Check that all have the same N.
+
+    :param arrays: [..., N].
+    :raises ValueError: if they have not; the message names two that differ.
+    """
+    (first, one), *rest = arrays.items()
+    for name, other in rest:
+        if other.shape[-1] != one.shape[-1]:
+            raise ValueError(
+                f"{first} has {one.shape[-1]} rows, but {name} has {other.shape[-1]}; they must "
+                "be as many."
+            )

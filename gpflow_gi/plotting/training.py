@@ -1,0 +1,115 @@
+"""Training runs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from .style import COLOURS, Array, axes_or_current, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Report(Protocol):
+    """One line of the record of a training run."""
+
+    @property
+    def step(self) -> int:
+        """The number of steps taken so far: the last that the report covers."""
+
+    @property
+    def bound(self) -> float:
+        """The mean over the steps since the report before, summed over all rows, in nats."""
+
+    @property
+    def expected_log_likelihood(self) -> float:
+        """The first term of the bound, likewise."""
+
+
+class Record(Protocol):
+    """What :func:`gpflow_gi.fit` returns, as far as this module cares."""
+
+    @property
+    def reports(self) -> Sequence[Report]:
+        """In the order of the steps."""
+
+
+def training_curves(
+    records: Mapping[str, Record], ax: "Axes | None" = None, num_data: int = 1
+) -> "Axes":
+    """Draw the bound against the step, a line for each run.
+
+    A report is drawn in the middle of the steps that it is the mean of. The first steps climb from
+    so far below that they would flatten all the rest: what lies far under where the lines spend
+    their time is cut off.
+
+    :param records: the runs, by the name to show.
+    :param ax: where to draw; None means the current axes.
+    :param num_data: the number of rows of data, to show the bound per row.
+    :return: the axes.
+    """
+    ax = axes_or_current(ax)
+    settled = []
+    for i, (name, record) in enumerate(records.items()):
+        bounds = np.array([report.bound for report in record.reports]) / num_data
+        colour = COLOURS[i % len(COLOURS)]
+        ax.plot(_middles(record), bounds, label=name, color=colour, linewidth=1.6)
+        settled.append(_settled(record, bounds))
+    _show(ax, settled)
+    ax.set_xlabel("Step")
+    ax.set_ylabel("Bound per row (nats)" if num_data != 1 else "Bound (nats)")
+    if records:
+        ax.legend(frameon=False, loc="lower right")
+    return tidy(ax)
+
+
+def bound_terms(record: Record, ax: "Axes | None" = None, num_data: int = 1) -> "Axes":
+    """Draw a run's bound below its expected log likelihood; what lies between is the KL divergence.
+
+    :param record: the run. What its KL warm-up maximised is not shown, but the bound itself.
+    :param ax: where to draw; None means the current axes.
+    :param num_data: the number of rows of data, to show both terms per row.
+    :return: the axes.
+    """
+    ax = axes_or_current(ax)
+    steps = _middles(record)
+    bounds = np.array([report.bound for report in record.reports]) / num_data
+    first = np.array([report.expected_log_likelihood for report in record.reports]) / num_data
+    ax.fill_between(
+        steps, bounds, first, color=COLOURS[1], alpha=0.3, linewidth=0, label="KL divergence"
+    )
+    ax.plot(steps, first, color=COLOURS[1], linewidth=1.6, label="expected log likelihood")
+    ax.plot(steps, bounds, color=COLOURS[0], linewidth=1.6, label="bound")
+    _show(ax, [_settled(record, bounds), _settled(record, first)])
+    ax.set_xlabel("Step")
+    ax.set_ylabel("Nats per row" if num_data != 1 else "Nats")
+    handles, labels = ax.get_legend_handles_labels()
+    order = [labels.index(name) for name in ("expected log likelihood", "KL divergence", "bound")]
+    ax.legend(
+        [handles[i] for i in order], [labels[i] for i in order], loc="lower right", edgecolor="none"
+    )
+    return tidy(ax)
+
+
+def _ends(record: Record) -> Array:
+    return np.array([0, *(report.step for report in record.reports)], float)
+
+
+def _middles(record: Record) -> Array:
+    ends = _ends(record)
+    return (1 + ends[:-1] + ends[1:]) / 2
+
+
+def _settled(record: Record, values: Array) -> Array:
+    """The finite values after the first steps."""
+    ends = _ends(record)
+    return values[np.isfinite(values) & (ends[1:] > 0.05 * ends[-1])]
+
+
+def _show(ax: "Axes", settled: Iterable[Array]) -> None:
+    """Show where the lines spend their time, and all that lies above."""
+    values = np.concatenate([np.zeros(0), *settled])
+    if len(values) and np.ptp(values) > 0:
+        low, high = np.quantile(values, 0.05), values.max()
+        ax.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
