@@ -137,7 +137,7 @@ def draw(times: np.ndarray, curves: Mapping[str, Mapping[str, np.ndarray]], path
         ax.grid(color="#E5E5E5", linewidth=0.6)
         ax.set_axisbelow(True)
     panels[0].set_ylabel("Held-out log density per row (nats)")
-    panels[0].legend(frameon=False, loc="lower right")
+    panels[-1].legend(frameon=False, loc="lower right")
     figure.savefig(path, dpi=150)
 
 
