@@ -39,6 +39,13 @@ def estimate_elbo(
     :raises TypeError: if the model has no such bound.
     :raises ValueError: if `num_samples` is not positive, is given for an SVGP, or is None although
         the bound is sampled.
+
+    >>> from gpflow_gi.architectures import build_deep_gp
+    >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
+    >>> model = build_deep_gp(X, np.sign(X), num_inducing=10)
+    >>> value, standard_error = estimate_elbo(model, (X, np.sign(X)), 20)
+    >>> standard_error < 1.0
+    True
     """
     if num_samples is not None:
         num_samples = positive_integer("num_samples", num_samples)

@@ -46,6 +46,10 @@ def mixture_log_density(y: Array, mean: Array, variance: Array) -> Array:
     :param mean: [S, ...].
     :param variance: [S, ...], positive.
     :return: [...].
+
+    >>> y, mean, variance = np.zeros(1), np.array([[-1.0], [1.0]]), np.ones((2, 1))
+    >>> mixture_log_density(y, mean, variance)
+    array([-1.41893853])
     """
     _check_components(mean, variance, y)
     components = -0.5 * (np.log(2 * np.pi * variance) + np.square(y - mean) / variance)

@@ -83,6 +83,14 @@ def build_bnn(
     Columns of X and Y should be standardised (mean 0, standard deviation 1 over the training rows):
     the priors and the noise's start are made for that scale.
 
+    >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
+    >>> model = build_bnn(X, X**3, widths=(20,), inference="factorised -> global", num_inducing=10)
+    >>> [type(layer).__name__ for layer in model.layers]
+    ['DenseLayer', 'Deterministic', 'DenseLayer']
+    >>> mean, variance = model.predict_y(X)
+    >>> mean.shape
+    TensorShape([50, 1])
+
     :param X: inputs, [N, D].
     :param Y: targets, [N, Q].
     :param widths: of the hidden layers.

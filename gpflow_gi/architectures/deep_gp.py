@@ -71,6 +71,12 @@ def build_deep_gp(
     Columns of X and Y should be standardised (mean 0, standard deviation 1 over the training rows):
     the kernels' and the noise's start are made for that scale.
 
+    >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
+    >>> inference = ["local", "global", "global"]
+    >>> model = build_deep_gp(X, np.sign(X), num_layers=3, inference=inference, num_inducing=20)
+    >>> [type(layer.posterior).__name__ for layer in model.layers]
+    ['LocalInducing', 'GlobalInducing', 'GlobalInducing']
+
     :param X: inputs, [N, D].
     :param Y: targets, [N, Q].
     :param num_layers: number of GP layers, at least 1.

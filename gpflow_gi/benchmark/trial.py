@@ -38,7 +38,7 @@ def run_trial(
 
     :param dataset: a name of :func:`gpflow_gi.datasets.uci`, or a table of your own.
     :param split: which split; see :func:`gpflow_gi.datasets.standard_split`.
-    :param method: a name of :data:`METHODS`, or one of your own.
+    :param method: a name of :data:`gpflow_gi.benchmark.METHODS`, or one of your own.
     :param budget: "quick", "paper", or one of your own.
     :param seed: of the start, of training and of predictions.
     :return: "trial" (all settings), "data", "version", "versions", "metrics", "standard_errors",

@@ -17,6 +17,10 @@ class Standardiser:
     no deviation to measure that value by. It comes back as the constant. So a target must not be
     constant: whatever it is in other rows, it would look as if it had been predicted.
 
+    >>> scaling = Standardiser.fit(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    >>> scaling.transform(np.array([[4.0, 6.0]]))
+    array([[2., 0.]])
+
     :param mean: [D].
     :param scale: [D], positive: the standard deviations, and 1 for constant columns.
     :param constant: [D], which columns are constant; or False: none.

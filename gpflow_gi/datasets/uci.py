@@ -30,14 +30,14 @@ def uci_table(name: str) -> Table:
     """A UCI regression set as a whole.
 
     It is downloaded when it is first used, into the user's cache for "gpflow-gi"; see
-    :func:`gpflow_gi.datasets.published_file.published_file` for how to move the cache, and how to
+    ``gpflow_gi.datasets.published_file`` for how to move the cache, and how to
     read a folder of your own instead. The bytes must have the SHA-256 that they had when this was
     written, so that a name always means the same numbers.
 
     :param name: as for :func:`uci`.
     :return: X [N, D] and Y [N, 1], the rows in the order of the file and in its units.
     :raises DataError: if there is no such set, and as
-        :func:`gpflow_gi.datasets.published_file.published_file`.
+        ``gpflow_gi.datasets.published_file``.
     """
     described = uci_set(name)
     folder = f"{described.folder}/data"

@@ -69,7 +69,15 @@ class _DeepGPEstimator(Estimator):
 
 
 class DeepGPRegressor(Regressor, _DeepGPEstimator):
-    """A deep Gaussian process for regression."""
+    """A deep Gaussian process for regression.
+
+    >>> import numpy as np
+    >>> X = np.linspace(0.0, 9.0, 30)[:, None]
+    >>> model = DeepGPRegressor(num_inducing=10, steps=50, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> mean, std = model.predict(X, return_std=True)
+    >>> mean.shape, std.shape
+    ((30,), (30,))
+    """
 
 
 class DeepGPClassifier(Classifier, _DeepGPEstimator):

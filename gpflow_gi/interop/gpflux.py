@@ -19,7 +19,7 @@ from ..posteriors import LocalInducing
 
 
 def from_gpflux(model: Any) -> DeepGP:
-    """A ``gpflux.models.DeepGP`` as a :class:`DeepGP` of layers with local inducing points.
+    """A ``gpflux.models.DeepGP`` as a :class:`~gpflow_gi.models.DeepGP` of local layers.
 
     The bound is the same in expectation: both are the doubly stochastic one of Salimbeni &
     Deisenroth (2017). Two things differ slightly. The jitter on kernel matrices is GPflow's default

@@ -19,6 +19,11 @@ class BNNKernel(Kernel):
     independent weights of variance `variance` / N: at `variance` 1 NealPrior (eq. 14), at N
     StandardPrior (eq. 15). It has N degrees of freedom, so that the kernel matrix of more than N
     rows is singular.
+
+    >>> kernel = BNNKernel(2, "relu")
+    >>> x = tf.constant([[1.0, -3.0]], tf.float64)
+    >>> kernel(x, full_cov=False).numpy()  # (1 + 0 + 1) / 3
+    array([0.66666667])
     """
 
     def __init__(

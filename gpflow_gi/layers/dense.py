@@ -20,6 +20,12 @@ class DenseLayer(Layer):
     2, with the bias counted in N). In whitened form f(x) = a(x)^T z with a(x) = s [x, 1], w = s z:
     a Gaussian process layer with the kernel :class:`gpflow_gi.kernels.BNNKernel` and without a
     residual. Nonlinearities are layers of their own, below this one.
+
+    >>> from gpflow_gi.posteriors import GlobalInducing
+    >>> from gpflow_gi.priors import ScalePrior
+    >>> layer = DenseLayer(20, 5, GlobalInducing(num_inducing=50, output_dim=5), prior=ScalePrior())
+    >>> layer.num_weights
+    21
     """
 
     def __init__(

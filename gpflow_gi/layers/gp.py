@@ -31,6 +31,11 @@ class GPLayer(Layer):
 
     In whitened form f(x) = m(x) + a(x)^T z + r(x) with a(x) = L^-1 k(U, x), L = chol k(U, U).
     The posterior decides what U is and which Gaussian stands over z.
+
+    >>> from gpflow_gi.posteriors import GlobalInducing, LocalInducing
+    >>> kernel = gpflow.kernels.Matern52(lengthscales=[1.0, 2.0])
+    >>> one = GPLayer(kernel, 3, GlobalInducing(num_inducing=50, output_dim=3))
+    >>> other = GPLayer(kernel, 3, LocalInducing([[0.0, 0.0], [1.0, 1.0]], output_dim=3))
     """
 
     def __init__(

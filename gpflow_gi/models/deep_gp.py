@@ -39,7 +39,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     """A chain of layers and a likelihood, with any mix of posteriors.
 
     The bound is that of Ober & Aitchison (2021), eq. 24, with the KL terms of each layer in closed
-    form given the layers below, and with the last layer integrated instead of sampled:
+    form given the layers below, and with the last layer integrated instead of sampled::
 
         L = E_q [ sum_n E_{q(f_n | F)} log p(y_n | f_n) - sum_l KL(q(z_l | U_{l-1}) || p(z_l)) ]
 
@@ -56,6 +56,19 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     Every method raises ValueError where its data do not fit the model, and, as GPflow's do,
     ``check_shapes.exceptions.ShapeMismatchError`` where they have a wrong rank or X and Y have
     different numbers of rows.
+
+    Of layers put together by hand, and with fresh noise averaged over:
+
+    >>> from gpflow_gi.layers import DenseLayer, GPLayer
+    >>> from gpflow_gi.posteriors import Factorised, GlobalInducing
+    >>> hidden = DenseLayer(2, 5, Factorised())
+    >>> last = GPLayer(gpflow.kernels.SquaredExponential(), 1, GlobalInducing(4, 1))
+    >>> U = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> likelihood = gpflow.likelihoods.Gaussian(0.1)
+    >>> model = DeepGP([hidden, last], likelihood, num_data=100, inducing_inputs=U)
+    >>> mean, variance = model.predict_f([[0.5, 0.5]], num_samples=10)
+    >>> mean.shape
+    TensorShape([1, 1])
     """
 
     def __init__(

@@ -35,6 +35,16 @@ def save(model: DeepGP, path: str | os.PathLike[str]) -> None:
     :raises SaveError: if a part of the model cannot be stored, as a lambda, or if the file cannot
         be written.
     :raises TypeError: if it is not a model of this library.
+
+    >>> import tempfile
+    >>> from gpflow_gi.architectures import build_bnn
+    >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
+    >>> model = build_bnn(X, X, widths=(5,), num_inducing=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/model")
+    ...     same = load(f"{folder}/model")
+    >>> np.array_equal(model.predict_f(X, seed=0)[0], same.predict_f(X, seed=0)[0])
+    True
     """
     if not isinstance(model, DeepGP):
         raise TypeError(

@@ -30,6 +30,11 @@ class Factorised(Posterior):
 
     ``mean`` and ``standard_deviation``, [K, P] in units of the weights, exist once a layer has
     taken the posterior: K is its number of inputs, and one more with a bias, whose row is the last.
+
+    >>> from gpflow_gi.layers import DenseLayer
+    >>> layer = DenseLayer(20, 5, Factorised())
+    >>> layer.posterior.mean.shape
+    TensorShape([21, 5])
     """
 
     uses_global_inducing = False

@@ -19,6 +19,10 @@ class GlobalInducing(PseudoData, Posterior):
 
     Like the targets of a regression whose mean function is subtracted first, the pseudo-outputs
     are of f - m, the part of the layer that the mean function leaves over: V = 0 says f = m.
+
+    >>> posterior = GlobalInducing(3, 1, pseudo_outputs=[[0.0], [1.0], [2.0]], precision="full")
+    >>> posterior.pseudo_precision.shape
+    TensorShape([3, 3])
     """
 
     uses_global_inducing = True

@@ -25,6 +25,10 @@ class LocalInducing(Posterior):
     posterior given pseudo-data at Z (the "local inducing" of Ober & Aitchison 2021, section 3);
     ``pseudo_data`` then holds ``pseudo_outputs`` and ``pseudo_precision``, as in
     :class:`GlobalInducing`. A GP layer takes pseudo-data too, where they are given.
+
+    >>> posterior = LocalInducing([[0.0], [0.5], [1.0]], output_dim=2)
+    >>> posterior.q_mu.shape, posterior.q_sqrt.shape
+    (TensorShape([3, 2]), TensorShape([2, 3, 3]))
     """
 
     uses_global_inducing = False

@@ -32,7 +32,7 @@ class PseudoData(gpflow.Module):
         precision: PrecisionKind,
         shared: bool,
     ) -> None:
-        """Set up the parameters; for the arguments see :class:`GlobalInducing`."""
+        """Set up the parameters; see :class:`~gpflow_gi.posteriors.GlobalInducing`."""
         super().__init__()
         M = self.num_inducing = positive_integer("num_inducing", num_inducing)
         P = self.output_dim = positive_integer("output_dim", output_dim)

@@ -11,7 +11,7 @@ from .base import WeightPrior, WeightScale
 
 
 class ScalePrior(WeightPrior):
-    """Weights of precision N s / scale^2 with a Gamma prior over s: the paper's eq. 16 to 18.
+    """Weights of precision N s / scale^2 with a Gamma prior over s: the paper's eq. 16 to 18::
 
         S = scale^2 I / s,    p(s) = Gamma(shape, rate),    q(s) = Gamma(shape + alpha, rate + beta)
 

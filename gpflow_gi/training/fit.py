@@ -51,6 +51,18 @@ def fit(
         monitor = gpflow.monitor.Monitor(gpflow.monitor.MonitorTaskGroup(tasks, period=1))
         fit(model, data, steps=1000, callbacks=[lambda report: monitor(report.step)])
 
+    An example:
+
+    >>> import numpy as np
+    >>> from gpflow_gi.architectures import build_deep_gp
+    >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
+    >>> model = build_deep_gp(X, np.sign(X), num_inducing=10)
+    >>> record = fit(model, (X, np.sign(X)), steps=20, kl_warmup=5, progress=False)
+    >>> record.reports[-1].step
+    20
+    >>> record.reports[-1].bound > record.reports[0].bound
+    True
+
     :param model: :class:`gpflow_gi.models.DeepGP` or another model with ``bound_terms(data,
         num_samples, seed)``, or :class:`gpflow.models.SVGP`. Trained in place.
     :param data: X [N, D] and Y [N, P]; cast to ``gpflow.default_float()``.
@@ -71,7 +83,7 @@ def fit(
         networks really?", ICML 2020), proportional to likelihood^(1/T) times prior. The objective
         is then no bound on the log evidence; progress and record call it a tempered bound, and show
         the ELBO beside it.
-    :param callbacks: each is called with every :class:`Report`.
+    :param callbacks: each is called with every :class:`~gpflow_gi.training.Report`.
     :param progress: show progress on standard error: a bar in a terminal or notebook, a few lines
         elsewhere.
     :param checkpoint_dir: where to save model, optimizer, step and record, every minute and at the

@@ -1,0 +1,48 @@
+"""Examples in docstrings run and give what stands there; the main names have one."""
+
+import doctest
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import gpflow_gi as gi
+
+PACKAGE = Path(gi.__file__).parent
+MODULES = [
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if ">>> " in path.read_text("utf-8")
+]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples(module):
+    results = doctest.testmod(import_module(module))
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fit",
+        "save",
+        "architectures.build_deep_gp",
+        "architectures.build_bnn",
+        "models.DeepGP",
+        "layers.GPLayer",
+        "layers.DenseLayer",
+        "posteriors.GlobalInducing",
+        "posteriors.LocalInducing",
+        "posteriors.Factorised",
+        "kernels.BNNKernel",
+        "bounds.estimate_elbo",
+        "estimators.DeepGPRegressor",
+    ],
+)
+def test_main_names_have_an_example(name):
+    value = gi
+    for part in name.split("."):
+        value = getattr(value, part)
+    assert ">>> " in value.__doc__
