@@ -7,7 +7,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 TABLES := training_step bnn_step iwbo spaces prediction scaling wall_clock float32 start_up xla
 BENCH :=
 
-.PHONY: demo test test-slow test-longest lint check bench $(TABLES:%=bench-%) clean
+TUTORIALS := $(patsubst %.pct.py,%.ipynb,$(wildcard tutorials/*.pct.py))
+
+.PHONY: demo test test-slow test-longest lint check docs tutorials bench $(TABLES:%=bench-%) clean
 
 demo: .venv/package
 	$(BIN)/gpflow-gi compare
@@ -29,6 +31,16 @@ lint: .venv/development
 
 check: lint test
 
+# Every warning is an error: links that lead nowhere, names that do not exist, TeX that is no TeX.
+docs: .venv/development
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html
+
+# The notebooks whose sources have changed; a single one: make tutorials/NAME.ipynb
+tutorials: $(TUTORIALS)
+
+tutorials/%.ipynb: tutorials/%.pct.py | .venv/development
+	$(BIN)/python tutorials/execute.py $<
+
 # One process for each table, one after the other, about two hours on a machine that does nothing
 # else; BENCH=--fast only shows that they run. A single one: make bench-scaling.
 bench:
@@ -38,7 +50,7 @@ $(TABLES:%=bench-%): bench-%: .venv/development
 	$(BIN)/python -m tests.benchmarks.$* $(BENCH)
 
 clean:
-	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist docs/_build docs/tutorials *.egg-info .mypy_cache .pytest_cache .ruff_cache
 
 .venv/python:
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12) and \
