@@ -1,0 +1,93 @@
+"""How the documentation is built: ``make docs``."""
+
+import logging
+import os
+import shutil
+import sys
+from abc import ABC
+from pathlib import Path
+from typing import Any
+
+from gpflow_gi._version import __version__
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.append(str(HERE / "_extensions"))
+
+project = "gpflow_gi"
+author = "The gpflow_gi contributors"
+copyright = author
+version = release = __version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "mathml", "outside_links"]
+exclude_patterns = ["_build", "_extensions"]
+nitpicky = True
+# What other libraries call their own is not in this site, and theirs cannot be asked without a
+# network.
+nitpick_ignore_regex = [
+    (r"py:.*", r"(tf|tfp|tensorflow|gpflow|gpflux|np|numpy|npt|check_shapes|sklearn)(\..*)?"),
+    (r"py:.*", r"(abc|collections\.abc|os|pathlib)\..*|Axes|\w+(\.\w+)*\[\w+"),
+    # What methods return, and no name for users.
+    (r"py:class", r"gpflow_gi\.estimators\.(classifier\.Classifier|regressor\.Regressor)"),
+    (r"py:class", r"gpflow_gi\.(inference\.convergence\.Convergence|layers\.\w+\.Conditioned\w+)"),
+]
+
+# Pages are Markdown that GitHub shows as well: relative links, headings' own anchors, TeX in $.
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 4
+myst_fence_as_directive = ["math"]
+nb_execution_mode = "off"  # tutorials are kept with what they gave
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_class_signature = "mixed"
+autoclass_content = "both"
+autodoc_default_options = {"members": True, "show-inheritance": True}
+python_use_unqualified_type_names = True
+maximum_signature_line_length = 80
+default_role = "code"
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+
+html_theme = "furo"
+html_title = f"gpflow_gi {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+
+def copy_tutorials() -> None:
+    """Put the executed tutorials where Sphinx looks for pages."""
+    copies = HERE / "tutorials"
+    shutil.rmtree(copies, ignore_errors=True)
+    copies.mkdir()
+    for notebook in sorted((ROOT / "tutorials").glob("*.ipynb")):
+        shutil.copy(notebook, copies)
+
+
+copy_tutorials()
+
+
+def leave_out_bases_without_a_page(
+    app: Any, name: str, obj: Any, options: Any, bases: list[Any]
+) -> None:
+    """Say of what public class a class is one: not of ABC, and not of what is private."""
+    bases[:] = [
+        base
+        for base in bases
+        if base is not ABC and not getattr(base, "__name__", "").startswith("_")
+    ]
+
+
+def setup(app: Any) -> None:
+    """Connect what is above with Sphinx."""
+    app.connect("autodoc-process-bases", leave_out_bases_without_a_page)
+    # There may be no tutorials. Sphinx gives that warning no type by which to suppress it.
+    logging.getLogger("sphinx.sphinx.directives.other").addFilter(
+        lambda record: getattr(record, "subtype", None) != "empty_glob"
+    )

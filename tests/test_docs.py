@@ -1,0 +1,137 @@
+"""The documentation: links lead somewhere, every public name has its page, examples run."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import gpflow
+import matplotlib
+import numpy as np
+import pytest
+
+import gpflow_gi as gi
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    *(
+        page
+        for page in sorted(DOCS.rglob("*.md"))
+        if not {"_build", "tutorials"} & set(page.relative_to(DOCS).parts)
+    ),
+]
+
+
+def prose(page):
+    """A page without its code."""
+    text = page.read_text("utf-8")
+    text = re.sub(r"^(`{3,}|:{3,}).*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^(    .*\n)+", "", text, flags=re.MULTILINE)
+    return text
+
+
+def without_code(text):
+    return re.sub(r"`[^`\n]+`", "code", text)
+
+
+def anchors(page):
+    """The names that GitHub gives to the headings of a page."""
+    names = []
+    for title in re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE):
+        title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).replace("`", "").lower()
+        names.append(re.sub(r"[^\w\- ]", "", title).replace(" ", "-"))
+    assert not [
+        name for name, times in Counter(names).items() if times > 1 and page.stem != "report"
+    ]
+    return names
+
+
+def broken_links(page):
+    """Links to files that are not there, or to headings that are not in them."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", without_code(prose(page))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists():
+            yield f"{target}: no such file"
+        elif anchor and anchor not in anchors(file):
+            yield f"{target}: no such heading"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links(page):
+    assert not list(broken_links(page))
+
+
+@pytest.mark.parametrize(
+    "text, complaints",
+    [
+        ("[a](other.md#two-words)", []),
+        ("[a](other.md)  [b](https://example.org)", []),
+        ("`[a](none.md)`\n\n    [a](none.md)\n\n```\n[a](none.md)\n```\n", []),
+        ("# Here\n\n[a](#here)", []),
+        ("[a](none.md)", ["none.md: no such file"]),
+        ("[a](other.md#three)", ["other.md#three: no such heading"]),
+        ("![a](none.png)", ["none.png: no such file"]),
+    ],
+)
+def test_broken_links_are_found(text, complaints, tmp_path):
+    (tmp_path / "other.md").write_text("# One\n\n## Two `words`\n", "utf-8")
+    page = tmp_path / "page.md"
+    page.write_text(text, "utf-8")
+    assert list(broken_links(page)) == complaints
+
+
+def test_every_submodule_has_a_page():
+    for name in gi._SUBMODULES:
+        page = (DOCS / "api" / f"{name}.md").read_text("utf-8")
+        assert f".. automodule:: gpflow_gi.{name}\n" in page
+    top = (DOCS / "api" / "top.md").read_text("utf-8")
+    for name in gi._FUNCTIONS:
+        assert f".. autofunction:: gpflow_gi.{name}\n" in top
+
+
+def test_every_public_name_has_a_docstring():
+    for module in gi._SUBMODULES:
+        module = getattr(gi, module)
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            if isinstance(value, type) or callable(value):
+                assert value.__doc__, f"{module.__name__}.{name}"
+
+
+def run(page, names):
+    """The Python of a page, one block after the other."""
+    for block in re.findall(
+        r"^```python\n(.*?)^```$", (DOCS / page).read_text("utf-8"), re.S | re.M
+    ):
+        exec(block, names)
+
+
+@pytest.mark.slow
+def test_getting_started_runs(capsys, tmp_path, monkeypatch):
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    run("getting-started.md", names)
+    # 0.1 is the noise's standard deviation, so that no model has a density above 0.88.
+    elbo, iwbo, density, local = capsys.readouterr().out.splitlines()
+    value = re.compile(r"Estimate\(value=([-\d.]+), standard_error=([\d.]+)\)")
+    (elbo, elbo_error), (iwbo, iwbo_error) = (
+        map(float, value.match(t).groups()) for t in (elbo, iwbo)
+    )
+    assert iwbo > elbo - 4 * np.hypot(elbo_error, iwbo_error)
+    assert 0.5 < float(density) < 0.9
+    assert value.match(local)
+    same, model = names["same"], names["network"]
+    assert type(same) is type(model)
+
+
+def test_troubleshooting_runs(capsys):
+    X = np.linspace(-1.0, 1.0, 20)[:, None]
+    model = gi.architectures.build_deep_gp(X, X, num_inducing=5)
+    run("troubleshooting.md", {"gi": gi, "gpflow": gpflow, "model": model, "X": X, "Y": X})
+    assert "pseudo_precision" in capsys.readouterr().out
