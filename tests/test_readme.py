@@ -1,17 +1,27 @@
-"""The code in the README runs as it stands there."""
+"""What the README says is so: its code runs, its commands exist, its numbers are those measured."""
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import matplotlib
 import numpy as np
+import pytest
+
+import gpflow_gi as gi
+from gpflow_gi import cli
+from gpflow_gi.experiments.catalogue import EXPERIMENTS
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+WORDS = " ".join(README.split())
 
 
 def test_the_examples_fit_their_data(capsys):
     matplotlib.use("Agg")
-    readme = Path(__file__).resolve().parents[1] / "README.md"
-    text = readme.read_text("utf-8")
-    deep_gp, network, estimator = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    deep_gp, network, estimator = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     names: dict = {}
     exec(deep_gp, names)
     # Away from the step the noise is all that is left.
@@ -30,3 +40,94 @@ def test_the_examples_fit_their_data(capsys):
     mean, std, y = names["mean"], names["std"], names["y"][-40:]
     assert np.mean((mean - y) ** 2) < 0.7 * np.var(y)
     assert np.mean(np.abs(mean - y) < 2 * std) > 0.8
+
+
+COMMANDS = re.findall(r"^    (gpflow-gi .*)$", README, re.MULTILINE)
+
+
+def test_there_are_commands():
+    assert {command.split()[1] for command in COMMANDS} == {"compare", "benchmark", "report"}
+
+
+def parsed(command, *more):
+    # What is optional is given as well.
+    return cli._parser().parse_args([*shlex.split(re.sub(r"[][]|\.{3}", " ", command))[1:], *more])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_are_understood(command):
+    assert parsed(command).command == command.split()[1]
+    with pytest.raises(SystemExit):  # as one that is misspelt would
+        parsed(command, "--no-such-option")
+
+
+def test_make_has_the_targets():
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    named = set(re.findall(r"(?:^    |`)make ([\w-]+)", README, re.MULTILINE))
+    assert named == {"demo", "test", "docs"}
+    assert named <= set(targets)
+
+
+def test_every_name_exists():
+    names = set(re.findall(r"`gi\.([a-zA-Z_.]+)", README))
+    assert len(names) > 15
+    for name in names:
+        value = gi
+        for part in name.split("."):
+            value = getattr(value, part)
+    methods = re.search(r"A GPflow model: (.*?) and `posterior`|a GPflow model: (.*?) \|", README)
+    for name in re.findall(r"`(\w+)`", methods.group(0)):
+        assert hasattr(gi.models.DeepGP, name), name
+
+
+def test_every_experiment_is_named():
+    listed = re.search(r"repeats the published experiments: (.*?) each with a figure", WORDS).group(
+        1
+    )
+    assert re.findall(r"`([\w-]+)`", listed) == list(EXPERIMENTS)
+
+
+def test_counts():
+    assert "The nine UCI regression sets" in WORDS
+    assert len(gi.datasets.UCI_SETS) == 9
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    assert 'requires-python = ">=3.10,<3.13"' in project
+    assert WORDS.count("Python 3.10, 3.11 or 3.12") == WORDS.count("Python 3.10 to 3.12") == 1
+
+
+def test_the_speed_is_what_was_measured():
+    # "A third of a GPflux DSVI step with one sample, and half to two thirds of it with ten", of the
+    # table's models of two layers, to the next sixth.
+    speed = (ROOT / "docs" / "performance.md").read_text("utf-8")
+    rows = re.findall(r"^\| global, .*? 2 layers, S=(\d+) \| ([\d.]+) \|", speed, re.MULTILINE)
+    one, ten = ([float(ratio) for S, ratio in rows if S == number] for number in ("1", "10"))
+    assert len(one) == len(ten) == 2
+    assert "A training step costs a third of a GPflux DSVI step with one sample" in WORDS
+    assert all(1 / 4 < ratio < 5 / 12 for ratio in one)
+    assert "and half to two thirds of it with ten" in WORDS
+    assert all(0.5 <= round(ratio, 1) <= 0.7 for ratio in ten)
+
+
+@pytest.mark.slow
+def test_the_demo_prints_the_table(tmp_path):
+    command = [sys.executable, "-m", "gpflow_gi.cli", "compare", "--out", str(tmp_path / "demo")]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def table(text):
+        return {
+            name: list(map(float, numbers.split()))
+            for name, numbers in re.findall(
+                r"^ *(Sparse GP|Deep GP, local|Deep GP, global)((?: +-?[\d.]+)+)$",
+                text,
+                re.MULTILINE,
+            )
+        }
+
+    said, found = table(README), table(printed)
+    assert list(said) == list(found) and len(said) == 3
+    for name, numbers in said.items():
+        # Bound, log density, RMSE and CRPS, not the times: to one in the last digit, which another
+        # machine's rounding may change.
+        for number, other in zip(numbers[:4], found[name][:4], strict=True):
+            digits = len(f"{number:g}".partition(".")[2])
+            assert abs(number - other) < 1.5 * 10.0**-digits, (name, number, other)

@@ -1,0 +1,74 @@
+"""The numbers of docs/results/README.md are those of the tables beside it."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
+TEXT = (RESULTS / "README.md").read_text("utf-8")
+WORDS = " ".join(TEXT.split())
+
+
+def rows_of(heading):
+    """The rows of the first table after some words: lists of cells without bold."""
+    after = TEXT[TEXT.index(heading) :]
+    table = re.search(r"(^\|.*\n)+", after, re.MULTILINE).group(0)
+    rows = [line[1:-1].replace("**", "").split("|") for line in table.splitlines()]
+    return [[cell.strip() for cell in row] for row in rows if not set("".join(row)) <= set("-")]
+
+
+@pytest.mark.parametrize(
+    "heading, metric, digits",
+    [("The bound per row,", "elbo", 4), ("Test log density,", "log_density", 3)],
+)
+def test_means_at_the_quick_budget(heading, metric, digits):
+    summary = pd.read_csv(RESULTS / "quick" / "summary.csv").set_index(
+        ["metric", "method", "dataset"]
+    )
+    (_, *datasets), *rows = rows_of(heading)
+    assert len(datasets) == 3 and len(rows) == 9
+    for method, *cells in rows:
+        for dataset, cell in zip(datasets, cells, strict=True):
+            found = summary.loc[metric, method, dataset]
+            assert cell == f"{found['mean']:.{digits}f} ± {found.standard_error:.{digits}f}"
+            assert found.n == 20
+
+
+@pytest.mark.parametrize(
+    "metric, method, other, dataset, said",
+    [
+        ("elbo", "dgp-global-2", "dgp-local-2", "energy", "0.054 ± 0.012 on energy"),
+        ("elbo", "dgp-global-2", "dgp-local-2", "boston", "0.011 ± 0.005 on boston"),
+        ("elbo", "dgp-global-2", "dgp-local-2", "yacht", "0.018 ± 0.013 on yacht"),
+        ("log_density", "dgp-local-2", "dgp-global-2", "yacht", "on yacht, by 0.18 ± 0.03"),
+        ("log_density", "dgp-local-2", "dgp-global-2", "boston", "on boston, by 0.04 ± 0.02"),
+        ("log_density", "bnn-factorised", "bnn-global", "energy", "on energy, by 0.09 ± 0.01"),
+    ],
+)
+def test_differences_at_the_quick_budget(metric, method, other, dataset, said):
+    table = pd.read_csv(RESULTS / "quick" / "differences.csv")
+    table = table.set_index(["metric", "dataset", "method", "other"])
+    key, sign = (metric, dataset, method, other), 1
+    if key not in table.index:
+        key, sign = (metric, dataset, other, method), -1
+    number, error = re.search(r"([\d.]+) ± ([\d.]+)", said).groups()
+    digits = len(number.partition(".")[2])
+    found = table.loc[key]
+    assert f"{sign * found.difference:.{digits}f}" == number
+    assert f"{found.standard_error:.{digits}f}" == error
+    assert said in WORDS
+
+
+def test_trials_at_the_paper_budget():
+    trials = pd.read_csv(RESULTS / "paper" / "records.csv").set_index(
+        ["dataset", "split", "method"]
+    )
+    places = [("boston", 0), ("yacht", 0), ("yacht", 1)]
+    columns = [("elbo", 3, *p) for p in places] + [("log_density", 2, *p) for p in places]
+    _, *rows = rows_of("Nine trials are all")
+    assert len(rows) * len(places) == len(trials) == 9
+    for method, *cells in rows:
+        for (metric, digits, dataset, split), cell in zip(columns, cells, strict=True):
+            assert cell == f"{trials.loc[dataset, split, method][metric]:.{digits}f}"
