@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import gpflow
 import matplotlib
 import numpy as np
 import pytest
+from docutils.utils.math import MathError
 
 import gpflow_gi as gi
 
@@ -101,6 +103,41 @@ def test_every_public_name_has_a_docstring():
             value = getattr(module, name)
             if isinstance(value, type) or callable(value):
                 assert value.__doc__, f"{module.__name__}.{name}"
+
+
+def extension(name):
+    """A module of the site, which is no part of the package."""
+    spec = spec_from_file_location(name, DOCS / "_extensions" / f"{name}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_equations_become_mathml():
+    mathml = extension("mathml").to_mathml(r"\log \frac{p(z)}{q(z)}", True)
+    assert "<mfrac>" in mathml and 'display="block"' in mathml
+    assert "→" in extension("mathml").to_mathml(r"\{x\} \rightarrow y", False)
+
+
+@pytest.mark.parametrize("tex", [r"\nonsense x", r"\frac{1", r"\frac{1}", "x}", r"\left( x", "x_"])
+def test_bad_tex_is_noticed(tex):
+    with pytest.raises(MathError):
+        extension("mathml").to_mathml(tex, False)
+
+
+@pytest.mark.parametrize(
+    "page, before, after",
+    [
+        ("guide", "[a](../tutorials/bnn.ipynb)", "[a](tutorials/bnn.ipynb)"),
+        ("api/models", "[a](../../tutorials/bnn.ipynb)", "[a](../tutorials/bnn.ipynb)"),
+        ("tutorials/bnn", "[a](../docs/api/models.md#x)", "[a](../api/models.md#x)"),
+        ("guide", "[a](design.md)", "[a](design.md)"),
+    ],
+)
+def test_links_between_pages_and_tutorials(page, before, after):
+    source = [before]
+    extension("outside_links").rewrite(None, page, source)
+    assert source == [after]
 
 
 def run(page, names):

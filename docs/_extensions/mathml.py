@@ -4,6 +4,7 @@ Every browser of today shows MathML by itself: pages need no script and no netwo
 is not understood is a warning, which `make docs` takes for an error.
 """
 
+import re
 from html import escape
 from typing import Any
 
@@ -18,15 +19,27 @@ logger = logging.getLogger(__name__)
 APPLY = "<mo>&ApplyFunction;</mo>"
 
 
+def to_mathml(tex: str, as_block: bool) -> str:
+    """An equation as MathML.
+
+    :raises MathError: if the TeX is not understood.
+    """
+    for opening, closing in ((r"(?<!\\){", r"(?<!\\)}"), (r"\\left\b", r"\\right\b")):
+        if len(re.findall(opening, tex)) == len(re.findall(closing, tex)):
+            continue
+        raise MathError("Not everything that is opened is closed.")  # which docutils overlooks
+    mathml = str(tex2mathml(tex, as_block=as_block))
+    # Browsers leave no space between "log" and what it is of.
+    return mathml.replace(APPLY, APPLY + '<mspace width="0.17em"></mspace>')
+
+
 def convert(node: Any, as_block: bool) -> str:
     """The equation of a node as MathML, or as TeX if it cannot be converted."""
     try:
-        mathml = str(tex2mathml(node.astext(), as_block=as_block))
+        return to_mathml(node.astext(), as_block)
     except MathError as error:
         logger.warning("TeX not understood: %s in %r", error, node.astext(), location=node)
         return f"<code>{escape(node.astext())}</code>"
-    # Browsers leave no space between "log" and what it is of.
-    return mathml.replace(APPLY, APPLY + '<mspace width="0.17em"></mspace>')
 
 
 def visit_inline(self: Any, node: nodes.math) -> None:
