@@ -25,9 +25,8 @@ def to_mathml(tex: str, as_block: bool) -> str:
     :raises MathError: if the TeX is not understood.
     """
     for opening, closing in ((r"(?<!\\){", r"(?<!\\)}"), (r"\\left\b", r"\\right\b")):
-        if len(re.findall(opening, tex)) == len(re.findall(closing, tex)):
-            continue
-        raise MathError("Not everything that is opened is closed.")  # which docutils overlooks
+        if len(re.findall(opening, tex)) != len(re.findall(closing, tex)):
+            raise MathError("Not everything that is opened is closed.")  # which docutils overlooks
     mathml = str(tex2mathml(tex, as_block=as_block))
     # Browsers leave no space between "log" and what it is of.
     return mathml.replace(APPLY, APPLY + '<mspace width="0.17em"></mspace>')
