@@ -27,10 +27,11 @@ nitpicky = True
 # What other libraries call their own is not in this site, and theirs cannot be asked without a
 # network.
 nitpick_ignore_regex = [
-    (r"py:.*", r"(tf|tfp|tensorflow|gpflow|gpflux|np|numpy|npt|check_shapes|sklearn)(\..*)?"),
+    (r"py:.*", r"(tf|tfp|tensorflow|tf_keras|gpflow|gpflux|np|numpy|npt|check_shapes|sklearn)(\..*)?"),
     (r"py:.*", r"(abc|collections\.abc|os|pathlib)\..*|Axes|\w+(\.\w+)*\[\w+"),
     # What methods return, and no name for users.
     (r"py:class", r"gpflow_gi\.estimators\.(classifier\.Classifier|regressor\.Regressor)"),
+    (r"py:class", r"gpflow_gi\.plotting\.training\.Record"),
     (r"py:class", r"gpflow_gi\.(inference\.convergence\.Convergence|layers\.\w+\.Conditioned\w+)"),
 ]
 

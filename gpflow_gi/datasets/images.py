@@ -51,16 +51,16 @@ SVHN_TEST = (
 def images(name: str) -> tuple[Images, Images]:
     """One of the known sets of images, all of ten classes.
 
-    "digits" ships with scikit-learn and is split here; the others are downloaded when they are
-    first used, and come with a split, as :func:`gpflow_gi.datasets.published_file.published_file`
-    has it: into the user's cache, or from the folder that the environment variable
-    ``GPFLOW_GI_DATA`` names. The bytes must have the SHA-256 that they are published with.
+    "digits" ships with scikit-learn and is split here; the others come with a split, and as files
+    do in :func:`gpflow_gi.datasets.uci`: downloaded into the user's cache when they are first used,
+    or from the folder that the environment variable ``GPFLOW_GI_DATA`` names. The bytes must have
+    the SHA-256 that they are published with.
 
     :param name: "digits" (1438 and 359 images of 8 x 8 x 1), "mnist" (60000 and 10000 of 28 x 28 x
         1), "cifar10" (50000 and 10000 of 32 x 32 x 3) or "svhn" (73257 and 26032 of 32 x 32 x 3).
     :return: the images to train on and those to test on: float32, in [0, 1].
-    :raises DataError: if there is no such set, and as
-        :func:`gpflow_gi.datasets.published_file.published_file`.
+    :raises DataError: if there is no such set, if a file cannot be had, or if it is another than
+        the one that was published.
     """
     if name not in _SETS:
         raise DataError(f"There are no images {name!r}. Known are {', '.join(IMAGE_SETS)}.")

@@ -28,8 +28,8 @@ class FunctionDraws:
     :class:`~gpflow_gi.kernels.BNNKernel` have them, sums of these, and products of the first five.
 
     Other kernels, such as periodic, arc-cosine and white ones, take an exact route, eager and not
-    differentiable, that conditions on all values it has given: see
-    :class:`~gpflow_gi.models.remembered_functions.RememberedFunctions` for its price.
+    differentiable, that conditions on all values it has given: time grows with the cube and memory
+    with the square of the number of different rows seen so far, for each sample.
 
     The draws are of the model as it was when they were made; later training does not change them.
     """
