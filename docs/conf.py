@@ -27,7 +27,10 @@ nitpicky = True
 # What other libraries call their own is not in this site, and theirs cannot be asked without a
 # network.
 nitpick_ignore_regex = [
-    (r"py:.*", r"(tf|tfp|tensorflow|tf_keras|gpflow|gpflux|np|numpy|npt|check_shapes|sklearn)(\..*)?"),
+    (
+        r"py:.*",
+        r"(tf|tfp|tensorflow|tf_keras|gpflow|gpflux|np|numpy|npt|check_shapes|sklearn)(\..*)?",
+    ),
     (r"py:.*", r"(abc|collections\.abc|os|pathlib)\..*|Axes|\w+(\.\w+)*\[\w+"),
     # What methods return, and no name for users.
     (r"py:class", r"gpflow_gi\.estimators\.(classifier\.Classifier|regressor\.Regressor)"),

@@ -2,8 +2,8 @@
 
 Every layer is a linear model in a whitened basis, f(x) = m(x) + a(x)^T z + r(x) with the prior
 z ~ N(0, I): K basis functions a(x), and a residual r, which is independent of z. GP layers span
-their basis by a kernel and inducing inputs and leave a residual; dense layers have as many basis
-functions as weights to one output, and leave none.
+their basis by a kernel and inducing inputs and leave a residual; layers of weights have as many
+basis functions as weights to one output, and leave none.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ class Basis(ABC):
     is_sampled: bool
     """Whether the basis functions differ from sample to sample."""
 
+    has_small_design: bool = True
+    """Whether `design` is small enough to work with. Otherwise regression asks for `moments`."""
+
     @abstractmethod
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         """The basis functions at `X`.
@@ -40,6 +43,18 @@ class Basis(ABC):
     @abstractmethod
     def design(self) -> tf.Tensor:
         """Phi = a(U)^T, a row for each of the inputs: [M, K] or [S, M, K]."""
+
+    def zero(self, num_outputs: int) -> tf.Tensor:
+        """The origin z = 0 of so many outputs, [K, P] or [S, K, P]."""
+        shape = tf.shape(self.design)
+        return tf.zeros(tf.concat([shape[:-2], shape[-1:], [num_outputs]], 0), self.inputs.dtype)
+
+    def moments(self, precision: tf.Tensor, V: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Phi^T Lambda Phi and Phi^T Lambda V, for a diagonal Lambda.
+
+        :return: [K, K] and [K, P], or [S, K, K] and [S, K, P].
+        """
+        raise NotImplementedError("Regression on a small design needs no moments.")
 
     def design_times(self, z: tf.Tensor) -> tf.Tensor:
         """Phi z, for z of [K, P] or [S, K, P]."""

@@ -60,6 +60,11 @@ def not_below_zero(variance: tf.Tensor) -> tf.Tensor:
     return tf.maximum(variance, np.finfo(variance.dtype.as_numpy_dtype).tiny)
 
 
+def flat_rows(X: tf.Tensor) -> tf.Tensor:
+    """[N, ...] -> [N, D]: images become rows of their pixels."""
+    return X if X.shape.rank == 2 else tf.reshape(X, [-1, X.shape[1:].num_elements()])
+
+
 def concat_rows(upper: tf.Tensor, lower: tf.Tensor) -> tf.Tensor:
     """[K1, N] and [K2, N] -> [K1 + K2, N]; a factor without a sample axis serves all samples."""
     if upper.shape.rank == 2 and lower.shape.rank == 3:

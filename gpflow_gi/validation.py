@@ -16,6 +16,31 @@ def positive_integer(name: str, value: Any) -> int:
     return int(value)
 
 
+def output_shape(output_dim: Any) -> tuple[int, ...]:
+    """(P,), or (H, W, P) where the outputs are images.
+
+    :param output_dim: P or (H, W, P).
+    :raises ValueError: if it is neither.
+    """
+    if not isinstance(output_dim, tuple | list):
+        return (positive_integer("output_dim", output_dim),)
+    if len(output_dim) not in (1, 3):
+        raise ValueError(
+            "output_dim must be an integer or, for a convolution, its (height, width, filters), "
+            f"but is {output_dim!r}."
+        )
+    return tuple(positive_integer("output_dim", size) for size in output_dim)
+
+
+def rows_or_images(name: str, value: Any) -> np.ndarray:
+    """`value` as an array of GPflow's default float type, [rows, columns] or [rows, H, W, C].
+
+    :raises ValueError: as :func:`finite_array` does.
+    """
+    array = finite_array(name, value)
+    return array if array.ndim == 4 else finite_array(name, array, (None, None))
+
+
 def positive_number(name: str, value: Any) -> float:
     """`value` as a float.
 

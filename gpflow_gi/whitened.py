@@ -101,12 +101,9 @@ def integrate(
 class StandardNormal(WhitenedGaussian):
     """q = p = N(0, I)."""
 
-    def __init__(self, design: tf.Tensor, num_outputs: int) -> None:
-        """:param design: [M, K] or [S, M, K]; only its type, K and S matter."""
-        shape = tf.shape(design)
-        self.mean = tf.zeros(
-            tf.concat([shape[:-2], shape[-1:], [num_outputs]], axis=0), design.dtype
-        )
+    def __init__(self, zero: tf.Tensor) -> None:
+        """:param zero: z = 0, [K, P] or [S, K, P]."""
+        self.mean = zero
 
     def kl(self) -> tf.Tensor:
         return tf.zeros(tf.shape(self.mean)[:-2], self.mean.dtype)

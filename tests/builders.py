@@ -177,3 +177,51 @@ def bounds(model: gi.models.DeepGP, data: Any, num_samples: int, repeats: int) -
         return model.elbo(data, num_samples=num_samples, seed=seed)
 
     return np.array([estimate(tf.constant([0, i])) for i in range(repeats)])
+
+
+CONV_KINDS = ("global", "location", "local", "local location", "factorised", "prior")
+
+
+def random_conv_layer(
+    rng: np.random.Generator,
+    kind: str,
+    input_shape: tuple[int, int, int],
+    filters: int,
+    kernel_size: Any,
+    *,
+    prior: str = "neal",
+    M: int = NUM_INDUCING,
+    **arguments: Any,
+) -> gi.layers.Conv2DLayer:
+    """A convolution with a posterior away from every symmetry."""
+    layer = gi.layers.Conv2DLayer(
+        input_shape,
+        filters,
+        kernel_size,
+        gi.posteriors.Prior(),
+        prior=random_prior(prior),
+        **arguments,
+    )
+    if kind == "prior":
+        return layer
+    height, width, _ = layer.output_shape
+    if kind == "factorised":
+        shape = (layer.num_weights, filters)
+        layer.posterior = gi.posteriors.Factorised(
+            mean=rng.normal(size=shape), standard_deviation=0.3 * np.exp(rng.normal(size=shape))
+        )
+    else:
+        M = M + 1 if kind.startswith("local") else M
+        places = (height, width) if kind.endswith("location") else ()
+        pseudo_data = {
+            "pseudo_outputs": rng.normal(size=(M, *layer.output_shape)),
+            "pseudo_precision": np.exp(rng.normal(size=(M, *places))),
+            "precision": "location" if places else "diagonal",
+        }
+        if kind.startswith("local"):
+            Z = rng.normal(size=(M, *input_shape))
+            layer.posterior = gi.posteriors.LocalInducing(Z, layer.output_shape, **pseudo_data)
+        else:
+            layer.posterior = gi.posteriors.GlobalInducing(M, layer.output_shape, **pseudo_data)
+    layer.posterior.bind(layer.num_weights, filters)
+    return layer

@@ -103,7 +103,7 @@ def free(rng):
 
 def standard(rng):
     basis = LinearBasis(rng.normal(size=(M, K)))
-    q = StandardNormal(basis.design, P)
+    q = StandardNormal(basis.zero(P))
     return basis, q, np.zeros((K, P)), np.broadcast_to(np.eye(K), (P, K, K))
 
 

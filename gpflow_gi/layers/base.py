@@ -29,6 +29,16 @@ class Layer(gpflow.Module, ABC):
     posterior: Posterior
 
     @property
+    def input_shape(self) -> tuple[int, ...] | None:
+        """(D,) or (H, W, C), or None where any number of columns might do."""
+        return None if self.input_dim is None else (self.input_dim,)
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """(P,), or (H, W, P) of a convolution's images, whose rows are of output_dim = H W P."""
+        return (self.output_dim,)
+
+    @property
     def input_dim(self) -> int | None:
         """D, or None where any number of columns might do."""
         return None
@@ -38,10 +48,24 @@ class Layer(gpflow.Module, ABC):
     def has_features(self) -> bool:
         """Whether draws can be made functions that are known everywhere: :class:`LayerFunction`."""
 
-    @abstractmethod
-    def check_inputs(self, input_dim: int) -> None:
-        """Raise an error that users understand if the layer cannot take `input_dim` columns.
+    @property
+    def uses_global_inducing(self) -> bool:
+        """Whether q(z) depends on the inducing activations that come up from the layer below."""
+        return self.posterior.uses_global_inducing
 
+    @property
+    def has_independent_outputs(self) -> bool:
+        """Whether the outputs at one row are independent, given the input.
+
+        Only then does integrating z output by output say all about a row.
+        """
+        return True
+
+    @abstractmethod
+    def check_inputs(self, *input_shape: int) -> None:
+        """Raise an error that users understand if the layer cannot take rows of that shape.
+
+        :param input_shape: D, or H, W and C of images.
         :raises ValueError: if so.
         """
 
@@ -63,8 +87,10 @@ class Layer(gpflow.Module, ABC):
         self.posterior = Prior()
 
 
-def check_posterior(posterior: Posterior, output_dim: int) -> None:
+def check_posterior(posterior: Posterior, output_dim: int | tuple[int, ...]) -> None:
     """Check that a posterior is one, and for so many outputs.
+
+    :param output_dim: P, or (H, W, P) of a convolution.
 
     :raises TypeError: if it is not.
     :raises ValueError: if it has another number of outputs.

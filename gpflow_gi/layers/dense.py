@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import tensorflow as tf
 
 from ..basis import Basis
@@ -81,7 +83,8 @@ class DenseLayer(Layer):
         """N, the number of weights to each output: its fan-in, counting the bias."""
         return self._input_dim + self.bias
 
-    def check_inputs(self, input_dim: int) -> None:
+    def check_inputs(self, *input_shape: int) -> None:
+        input_dim = math.prod(input_shape)
         if input_dim != self._input_dim:
             raise ValueError(
                 f"The layer has input_dim={self._input_dim}, but gets {input_dim} columns."
@@ -102,11 +105,11 @@ class DenseLayer(Layer):
         return ConditionedDenseLayer(basis, q, scale)
 
 
-class DenseBasis(Basis):
+class WeightBasis(Basis):
     """a(x) = s [x, 1], or s x without a bias: one basis function for each weight, no residual."""
 
     def __init__(self, inputs: tf.Tensor, standard_deviation: tf.Tensor, bias: bool) -> None:
-        """Take the layer's inputs as basis functions.
+        """Scale what the weights are multiplied with.
 
         :param inputs: U, [M, D] or [S, M, D].
         :param standard_deviation: s, of the weights' prior, [] or [S].
@@ -117,21 +120,16 @@ class DenseBasis(Basis):
         self.scale = standard_deviation[:, None, None] if is_drawn else standard_deviation
         """s, [] or [S, 1, 1]."""
         self.is_sampled = is_drawn or inputs.shape.rank == 3
-        self._scaled = self._units(inputs)
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         return tf.linalg.matrix_transpose(self._units(X))
 
     @property
-    def design(self) -> tf.Tensor:
-        return self._scaled
-
-    @property
     def gram(self) -> tf.Tensor:
-        return tf.matmul(self._scaled, self._scaled, transpose_b=True)
+        return tf.matmul(self.design, self.design, transpose_b=True)
 
     def cross_gram(self, X: tf.Tensor) -> tf.Tensor:
-        return tf.matmul(self._scaled, self._units(X), transpose_b=True)
+        return tf.matmul(self.design, self._units(X), transpose_b=True)
 
     def variance(self, X: tf.Tensor) -> tf.Tensor:
         return tf.reduce_sum(tf.square(self._units(X)), axis=-1)
@@ -149,6 +147,19 @@ class DenseBasis(Basis):
     def _units(self, X: tf.Tensor) -> tf.Tensor:
         """The basis functions of every row, [N, K] or [S, N, K]."""
         return self.scale * _with_bias(X, self.bias)
+
+
+class DenseBasis(WeightBasis):
+    """Basis functions of rows, with pseudo-data at rows."""
+
+    def __init__(self, inputs: tf.Tensor, standard_deviation: tf.Tensor, bias: bool) -> None:
+        """Take the layer's inputs as basis functions; see :class:`WeightBasis`."""
+        super().__init__(inputs, standard_deviation, bias)
+        self._scaled = self._units(inputs)
+
+    @property
+    def design(self) -> tf.Tensor:
+        return self._scaled
 
 
 class ConditionedDenseLayer(ConditionedLayer):

@@ -1,4 +1,4 @@
-"""Layers without randomness: any function of a batch of rows."""
+"""Layers without randomness: any function of a batch of rows, or of images."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -8,9 +8,14 @@ import gpflow
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
+from .base import Layer
+
 
 class Deterministic(gpflow.Module):
     """A callable or Keras layer, applied to the inducing points and to the data alike.
+
+    A function of rows that come as images, from inducing inputs or a convolution, sees them as
+    such: [N, H, W, C]. What it returns, rows or images, travels on as rows of all its numbers.
 
     Models wrap callables in their list of layers in this by themselves. The trainable weights of a
     Keras layer (of ``gpflow.keras.tf_keras``, the Keras that GPflow uses) are trained with the
@@ -21,7 +26,8 @@ class Deterministic(gpflow.Module):
     def __init__(self, function: Callable[[tf.Tensor], tf.Tensor]) -> None:
         """Wrap a function.
 
-        :param function: from rows [N, D] to rows [N, D']. It must treat each row by itself.
+        :param function: from rows [N, D] or images [N, H, W, C] to rows [N, D'] or images
+            [N, H', W', C']. It must treat each row by itself.
         :raises TypeError: if it is not callable, belongs to another Keras than GPflow's, or is a
             Keras layer that does something else in training than in prediction.
         :raises ValueError: if it is a Keras layer with a loss of its own.
@@ -41,6 +47,8 @@ class Deterministic(gpflow.Module):
         if isinstance(function, tf_keras.layers.Layer):
             check_is_a_function(function)
         self.function = function
+        self.image_shape: tuple[int, ...] | None = None
+        """(H, W, C) of the images that its rows are; None for rows."""
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         """[N, D] -> [N, D'], or [S, N, D] -> [S, N, D'].
@@ -48,34 +56,21 @@ class Deterministic(gpflow.Module):
         :raises TypeError: if the function does not return a tensor of the same type.
         :raises ValueError: if the function does not return one row for each row.
         """
-        rows = tf.reshape(X, [-1, X.shape[-1]])
-        values: Any = self.function(rows)
-        if not tf.is_tensor(values):
-            raise TypeError(
-                f"The deterministic layer {self.function!r} returned a {type(values).__name__}; it "
-                "must return a tensor, made by TensorFlow's functions so that it has a gradient."
-            )
-        if values.dtype != rows.dtype:
-            raise TypeError(
-                f"The deterministic layer {self.function!r} turned {rows.dtype.name} into "
-                f"{values.dtype.name}; it must keep the type. A Keras layer takes it as an "
-                "argument: dtype=gpflow.default_float()."
-            )
-        if values.shape.rank != 2 or not values.shape[:1].is_compatible_with(rows.shape[:1]):
-            raise ValueError(
-                f"The deterministic layer {self.function!r} turned rows of shape {rows.shape} into "
-                f"shape {values.shape}; it must return one row for each row."
-            )
-        return tf.reshape(values, tf.concat([tf.shape(X)[:-1], [values.shape[-1]]], axis=0))
+        values = self._apply(tf.reshape(X, [-1, *(self.image_shape or X.shape[-1:])]))
+        size = values.shape[1:].num_elements()
+        return tf.reshape(values, tf.concat([tf.shape(X)[:-1], [size]], axis=0))
 
-    def output_dim_for(self, input_dim: int) -> int:
-        """D' for D inputs, found by a call, which also makes a Keras layer create its weights.
+    def connect(self, *input_shape: int) -> tuple[int, ...]:
+        """Take rows of a shape from now on, which also makes a Keras layer create its weights.
 
+        :param input_shape: D, or H, W and C.
+        :return: (D',) or (H', W', C'), found by a call.
         :raises ValueError: if the function uses variables that would not be trained, or if a Keras
             layer adds a loss in its call.
         """
+        self.image_shape = input_shape if len(input_shape) == 3 else None
         with tf.GradientTape() as tape:
-            values = self(tf.zeros([2, input_dim], gpflow.default_float()))
+            values = self._apply(tf.zeros([2, *input_shape], gpflow.default_float()))
         seen = {variable.ref() for variable in self.variables}
         for variable in tape.watched_variables():
             if variable.ref() not in seen:
@@ -89,7 +84,28 @@ class Deterministic(gpflow.Module):
                 f"The deterministic layer {self.function!r} adds a loss of its own to the bound. "
                 "Remove it."
             )
-        return int(values.shape[-1])
+        return tuple(values.shape[1:])
+
+    def _apply(self, rows: tf.Tensor) -> tf.Tensor:
+        values: Any = self.function(rows)
+        if not tf.is_tensor(values):
+            raise TypeError(
+                f"The deterministic layer {self.function!r} returned a {type(values).__name__}; it "
+                "must return a tensor, made by TensorFlow's functions so that it has a gradient."
+            )
+        if values.dtype != rows.dtype:
+            raise TypeError(
+                f"The deterministic layer {self.function!r} turned {rows.dtype.name} into "
+                f"{values.dtype.name}; it must keep the type. A Keras layer takes it as an "
+                "argument: dtype=gpflow.default_float()."
+            )
+        fits = values.shape.rank in (2, rows.shape.rank)
+        if not fits or not values.shape[:1].is_compatible_with(rows.shape[:1]):
+            raise ValueError(
+                f"The deterministic layer {self.function!r} turned rows of shape {rows.shape} into "
+                f"shape {values.shape}; it must return one row for each row."
+            )
+        return values
 
     @property
     def frozen_variables(self) -> list[tf.Variable]:
@@ -118,6 +134,16 @@ class Deterministic(gpflow.Module):
                 setattr(new, name, copy.deepcopy(value, memo))
         set_trainable_flags(new.function, [part.trainable for part in parts])
         return new
+
+
+def as_layers(layers: Sequence[Any]) -> list[Layer | Deterministic]:
+    """Callables and Keras layers as deterministic ones; what is a layer already as it is.
+
+    :raises TypeError: if something in the list is no layer.
+    """
+    # A new one for each place in a network, since it is told what comes from below there.
+    functions = [lay.function if isinstance(lay, Deterministic) else lay for lay in layers]
+    return [one if isinstance(one, Layer) else Deterministic(one) for one in functions]
 
 
 _DIFFERENT_IN_TRAINING = (

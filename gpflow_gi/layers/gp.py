@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -81,8 +82,8 @@ class GPLayer(Layer):
     def has_features(self) -> bool:
         return all(features.has_features(kernel) for kernel, _ in self.kernels)
 
-    def check_inputs(self, input_dim: int) -> None:
-        X = tf.zeros([1, input_dim], gpflow.default_float())
+    def check_inputs(self, *input_shape: int) -> None:
+        X = tf.zeros([1, math.prod(input_shape)], gpflow.default_float())
         for kernel, _ in self.kernels:
             _raise_if_unfit(f"kernel {type(kernel).__name__}", kernel, X)
         if self.mean_function is not None:

@@ -1,23 +1,26 @@
 """Whether the parts of a model fit together."""
 
+import math
 from typing import Any
 
 from gpflow.likelihoods import Likelihood
 
-from ..layers import Deterministic, Layer
+from ..layers import Deterministic, Layer, Residual
 from ..posteriors import LocalInducing
 
 
 def describe(layer: Layer | Deterministic) -> str:
     """A layer in an error message."""
-    if isinstance(layer, Layer):
-        return f"{type(layer).__name__} with {type(layer.posterior).__name__}"
-    return repr(layer.function)
+    if isinstance(layer, Deterministic):
+        return repr(layer.function)
+    if isinstance(layer, Residual):
+        return "Residual"
+    return f"{type(layer).__name__} with {type(layer.posterior).__name__}"
 
 
 def uses_global_inducing(layer: Layer | Deterministic) -> bool:
     """Whether the layer depends on the inducing activations from below."""
-    return isinstance(layer, Layer) and layer.posterior.uses_global_inducing
+    return isinstance(layer, Layer) and layer.uses_global_inducing
 
 
 def check_last_layer(layers: list[Layer | Deterministic], likelihood: Likelihood) -> None:
@@ -33,6 +36,12 @@ def check_last_layer(layers: list[Layer | Deterministic], likelihood: Likelihood
             f"likelihood, but is {describe(layers[-1])}. A transformation of the outputs belongs "
             "into the likelihood."
         )
+    if not layers[-1].has_independent_outputs:
+        raise ValueError(
+            f"The last layer is integrated, and must have outputs that are independent given its "
+            f"inputs, but is {describe(layers[-1])}. Let a DenseLayer follow, or a Conv2DLayer "
+            "whose kernel covers the whole image."
+        )
     P = layers[-1].output_dim
     if likelihood.latent_dim not in (None, P):
         raise ValueError(
@@ -42,62 +51,124 @@ def check_last_layer(layers: list[Layer | Deterministic], likelihood: Likelihood
 
 
 def check_connections(layers: list[Layer | Deterministic], U: Any) -> None:
-    """Check that each layer takes what comes from below, and build Keras layers without weights.
+    """Check that each layer takes what comes from below, and tell it what that is.
 
-    :param U: the model's inducing inputs, [M, D], or None.
+    Keras layers without weights are built.
+
+    :param U: the model's inducing inputs, [M, D] or [M, H, W, C], or None.
     :raises ValueError: if a layer does not; the message names it.
     """
-    D = layers[0].input_dim if isinstance(layers[0], Layer) else None
-    D = D if U is None else U.shape[1]
+    shape = layers[0].input_shape if isinstance(layers[0], Layer) else None
+    if U is not None and (shape is None or not _is_compatible(U.shape[1:], shape)):
+        shape = U.shape[1:]
+    _connect(layers, shape, None if U is None else U.shape[0])
+
+
+def _connect(
+    layers: list[Layer | Deterministic],
+    shape: tuple[int, ...] | None,
+    num_inducing: int | None,
+    within: str = "",
+) -> tuple[int, ...] | None:
+    """Check a chain of layers.
+
+    :param shape: of its rows, (D,) or (H, W, C), or None if nothing tells.
+    :param num_inducing: M, or None without inducing inputs.
+    :param within: of which block it is part, for messages.
+    :return: the shape of its outputs.
+    """
     for i, layer in enumerate(layers, start=1):
+        name = f"Layer {i}{within} ({describe(layer)})"
         if isinstance(layer, Deterministic):
-            if D is not None:
-                D = layer.output_dim_for(D)
+            if shape is not None:
+                shape = layer.connect(*shape)
             elif layer.lacks_weights:
                 raise ValueError(
-                    f"Layer {i} ({describe(layer)}) has no weights yet, and nothing here tells "
-                    "its number of inputs D. Call its method build([None, D]) first."
+                    f"{name} has no weights yet, and nothing here tells its number of inputs D. "
+                    "Call its method build([None, D]) first, or build([None, H, W, C]) for images."
                 )
             continue
-        posterior = layer.posterior
-        if posterior.uses_global_inducing and U is None:
-            raise ValueError(
-                f"Layer {i} ({describe(layer)}) needs the model's inducing_inputs, but they were "
-                "not given."
+        if isinstance(layer, Residual):
+            shape = _connect_block(
+                layer, shape, num_inducing, f" of the block at layer {i}{within}"
             )
-        if posterior.uses_global_inducing and posterior.num_inducing != U.shape[0]:
+            continue
+        shape = _connect_layer(layer, shape, num_inducing, name)
+    return shape
+
+
+def _connect_layer(
+    layer: Layer, shape: tuple[int, ...] | None, num_inducing: int | None, name: str
+) -> tuple[int, ...]:
+    posterior = layer.posterior
+    if posterior.uses_global_inducing and num_inducing is None:
+        raise ValueError(f"{name} needs the model's inducing_inputs, but they were not given.")
+    if posterior.uses_global_inducing and posterior.num_inducing != num_inducing:
+        raise ValueError(
+            f"{name} has num_inducing={posterior.num_inducing}, but the model's inducing_inputs "
+            f"have {num_inducing} rows; they must be equal."
+        )
+    if isinstance(posterior, LocalInducing):
+        own = tuple(posterior.inducing_inputs.shape[1:])
+        if shape is not None and not _is_compatible(own, shape):
             raise ValueError(
-                f"Layer {i} ({describe(layer)}) has num_inducing={posterior.num_inducing}, but "
-                f"the model's inducing_inputs have {U.shape[0]} rows; they must be equal."
+                f"{name} has inducing inputs of {_columns(own)}, but gets {_columns(shape)} from "
+                "below."
             )
-        if isinstance(posterior, LocalInducing) and D is not None:
-            if posterior.inducing_inputs.shape[1] != D:
-                raise ValueError(
-                    f"Layer {i} ({describe(layer)}) has inducing inputs of "
-                    f"{posterior.inducing_inputs.shape[1]} columns, but gets {D} from below."
-                )
-        if isinstance(posterior, LocalInducing):
-            D = posterior.inducing_inputs.shape[1]
-        if D is not None:
-            try:
-                layer.check_inputs(D)
-            except ValueError as error:
-                raise ValueError(f"Layer {i} ({describe(layer)}): {error}") from None
-        D = layer.output_dim
+        shape = shape or own
+    if shape is not None:
+        try:
+            layer.check_inputs(*shape)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    return layer.output_shape
 
 
-def check_columns(layers: list[Layer | Deterministic], num_columns: int) -> None:
-    """Check that so many columns of X fit the first layer that is not deterministic.
+def _connect_block(
+    block: Residual, shape: tuple[int, ...] | None, num_inducing: int | None, within: str
+) -> tuple[int, ...]:
+    shape = block.input_shape if shape is None else shape
+    if shape is None:
+        raise ValueError(
+            f"Nothing tells the shape of the rows of a block ({within.strip()}) whose first layer "
+            "is deterministic. Give the model inducing_inputs, or put a layer of "
+            "gpflow_gi.layers below."
+        )
+    outputs, shortcut = (
+        _connect(chain, shape, num_inducing, within) or shape
+        for chain in (block.layers, block.shortcut)
+    )
+    if outputs != shortcut:
+        raise ValueError(
+            f"The chain{within} makes rows of shape {outputs}, but its shortcut rows of shape "
+            f"{shortcut}; they are added, and must be equal."
+        )
+    block.connect(shape, outputs)
+    return outputs
 
+
+def _is_compatible(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether rows of one shape can be taken for rows of the other: images only for themselves."""
+    return one == other if len(one) == len(other) else math.prod(one) == math.prod(other)
+
+
+def _columns(shape: tuple[int, ...]) -> str:
+    return f"{shape[0]} columns" if len(shape) == 1 else f"images of shape {shape}"
+
+
+def check_inputs(layers: list[Layer | Deterministic], *shape: int) -> None:
+    """Check that rows of X fit the first layer that is not deterministic, and tell those below.
+
+    :param shape: of a row: D, or H, W and C.
     :raises ValueError: if they do not; the message names the layer.
     """
-    D = num_columns
+    rows: tuple[int, ...] = shape
     for i, layer in enumerate(layers, start=1):
         if isinstance(layer, Layer):
             try:
-                layer.check_inputs(D)
+                layer.check_inputs(*rows)
             except ValueError as error:
-                message = f"X has {num_columns} columns; layer {i} ({describe(layer)}): {error}"
+                message = f"X has {_columns(shape)}; layer {i} ({describe(layer)}): {error}"
                 raise ValueError(message) from None
             return
-        D = layer.output_dim_for(D)
+        rows = layer.connect(*rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,14 +15,17 @@ from gpflow.likelihoods import Likelihood
 from gpflow.models import BayesianModel, ExternalDataTrainingLossMixin
 
 from ..layers import Deterministic, Layer
+from ..layers.deterministic import as_layers
+from ..layers.residual import every_deterministic, every_layer
+from ..linalg import flat_rows
 from ..posteriors import LocalInducing
 from ..seeds import Seed, as_seed, fold_in, standard_normal
-from ..validation import finite_array, positive_integer
+from ..validation import positive_integer, rows_or_images
 from . import importance, integration, mixture
 from .chunks import in_chunks, rows_per_chunk
 from .connections import (
-    check_columns,
     check_connections,
+    check_inputs,
     check_last_layer,
     describe,
     uses_global_inducing,
@@ -48,7 +52,8 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     layer it is GPflow's SVGP.
 
     Shapes: S samples, M inducing points, N rows, B rows of a minibatch, D inputs, P outputs of the
-    last layer, Q columns of the targets.
+    last layer, Q columns of the targets. Images, [N, H, W, C] wherever there is X [N, D], become
+    rows of their D = H W C numbers.
 
     Every stochastic method takes a `seed`: an integer or a pair of integers, with which it is a
     deterministic function; or None, for fresh noise at every call.
@@ -87,8 +92,8 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :param likelihood: any GPflow likelihood.
         :param num_data: the number of rows that the model is trained on. The expected log
             likelihood of a minibatch is scaled by num_data over the batch's rows; nothing else is.
-        :param inducing_inputs: global inducing inputs, [M, D], in the units of X. Needed where a
-            layer has a global posterior.
+        :param inducing_inputs: global inducing inputs, [M, D] or images [M, H, W, C], in the units
+            of X. Needed where a layer has a global posterior.
         :param num_samples: S for the bound, where a call does not say otherwise.
         :raises ValueError: if the parts do not fit together; the message names the layer.
         :raises TypeError: if something in the list is no layer.
@@ -97,14 +102,14 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         check_likelihood(likelihood)
         if not isinstance(layers, Sequence):
             raise TypeError(f"layers must be a list of layers, but is {layers!r}.")
-        self.layers = [lay if isinstance(lay, Layer) else Deterministic(lay) for lay in layers]
+        self.layers = as_layers(layers)
         self.likelihood = likelihood
         self.num_data = positive_integer("num_data", num_data)
         self.num_samples = positive_integer("num_samples", num_samples)
         check_last_layer(self.layers, likelihood)
         U = None
         if inducing_inputs is not None:
-            U = finite_array("inducing_inputs", inducing_inputs, (None, None))
+            U = rows_or_images("inducing_inputs", inducing_inputs)
             if not any(uses_global_inducing(layer) for layer in self.layers):
                 warnings.warn(
                     "inducing_inputs were given, but no layer has a global posterior; they are "
@@ -120,8 +125,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         """What is trained: all but what was set to be not, also by ``layer.trainable = False``."""
         frozen = {
             variable.ref()
-            for layer in self.layers
-            if isinstance(layer, Deterministic)
+            for layer in every_deterministic(self.layers)
             for variable in layer.frozen_variables
         }
         variables = super().trainable_variables
@@ -130,7 +134,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     # ------------------------------------------------------------------------------------- bound
 
     @check_shapes(
-        "data[0]: [B, D]",
+        "data[0]: [B, D...]",
         "data[1]: [B, Q]",
         "return: []",
     )
@@ -155,7 +159,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         return self.elbo(data, seed=seed)
 
     @check_shapes(
-        "data[0]: [B, D]",
+        "data[0]: [B, D...]",
         "data[1]: [B, Q]",
         "return[0]: []",
         "return[1]: []",
@@ -186,7 +190,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         return float(self.num_data) * per_row, propagated.kl
 
     @check_shapes(
-        "data[0]: [N, D]",
+        "data[0]: [N, D...]",
         "data[1]: [N, Q]",
         "return: []",
     )
@@ -208,7 +212,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         return mixture.log_density(log_weights[:, None])[0]
 
     @check_shapes(
-        "data[0]: [N, D]",
+        "data[0]: [N, D...]",
         "data[1]: [N, Q]",
         "return: [S]",
     )
@@ -263,7 +267,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     # -------------------------------------------------------------------------------- prediction
 
     @check_shapes(
-        "X: [N, D]",
+        "X: [N, D...]",
         "return[0]: [N, P]",
         "return[1]: [P, N, N] if full_cov",
         "return[1]: [N, P] if not full_cov",
@@ -297,7 +301,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         return self._predict([X], num_samples, seed, self.moments_of_f)
 
     @check_shapes(
-        "X: [N, D]",
+        "X: [N, D...]",
         "return[0]: [N, Q]",
         "return[1]: [N, Q]",
     )
@@ -315,7 +319,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         return self._predict([X], num_samples, as_seed(seed), self.moments_of_y)
 
     @check_shapes(
-        "X: [N, D]",
+        "X: [N, D...]",
         "return[0]: [S, N, Q]",
         "return[1]: [S, N, Q]",
     )
@@ -344,7 +348,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         return tf.broadcast_to(mean, shape), tf.broadcast_to(variance, shape)
 
     @check_shapes(
-        "data[0]: [N, D]",
+        "data[0]: [N, D...]",
         "data[1]: [N, Q]",
         "return: [N]",
     )
@@ -368,7 +372,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         return self._predict([X, Y], num_samples, as_seed(seed), self.log_density_of_y)[0]
 
     @check_shapes(
-        "X: [N, D]",
+        "X: [N, D...]",
         "return: [S, N, P]",
     )
     def predict_f_samples(
@@ -469,7 +473,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         if self.inducing_inputs is None:
             raise ValueError("The model has no global inducing inputs: no layer is global.")
         S, seed = positive_integer("num_samples", num_samples), as_seed(seed)
-        U = tf.convert_to_tensor(self.inducing_inputs)
+        U = flat_rows(tf.convert_to_tensor(self.inducing_inputs))
         levels = [U]
         used = [uses_global_inducing(layer) for layer in self.layers]
         for end, layer in enumerate(self.layers, start=1):
@@ -505,6 +509,8 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             for quantity, value in propagated.last.diagnostics():
                 if not _is_finite(value):
                     return f"{name}: {quantity}"
+            if not self.layers[end - 1].has_independent_outputs:
+                continue  # nothing to integrate; the next layer says whether its inputs are finite
             mean, variance = propagated.predict(X, fold_in(seed, 1))
             if not (_is_finite(mean) and _is_finite(variance)):
                 return f"{name}: its outputs at the data"
@@ -516,16 +522,20 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     # ------------------------------------------------------------------------------------ inside
 
     @property
+    def input_shape(self) -> tuple[int, ...] | None:
+        """(D,), or (H, W, C) of images, where the layers or the inducing inputs tell."""
+        first = self.layers[0]
+        shape = first.input_shape if isinstance(first, Layer) else None
+        if shape is None and self.inducing_inputs is not None:
+            shape = tuple(self.inducing_inputs.shape[1:])
+        if shape is None and isinstance(getattr(first, "posterior", None), LocalInducing):
+            shape = tuple(first.posterior.inducing_inputs.shape[1:])
+        return shape
+
+    @property
     def input_dim(self) -> int | None:
         """D, where the layers or the inducing inputs tell."""
-        if self.inducing_inputs is not None:
-            return int(self.inducing_inputs.shape[-1])
-        first = self.layers[0]
-        if not isinstance(first, Layer):
-            return None
-        if isinstance(first.posterior, LocalInducing):
-            return int(first.posterior.inducing_inputs.shape[-1])
-        return first.input_dim
+        return None if self.input_shape is None else math.prod(self.input_shape)
 
     def propagate(
         self,
@@ -628,28 +638,34 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     def width(self) -> int:
         """Numbers per row and sample in the largest array of a layer."""
         widths = [1]
-        for layer in self.layers:
-            if isinstance(layer, Layer):
-                own = layer.posterior.num_inducing or 0
-                shared = 0 if self.inducing_inputs is None else self.inducing_inputs.shape[0]
-                widths += [layer.output_dim, own + shared, (layer.input_dim or 0) + 1]
+        for layer in every_layer(self.layers):
+            own = layer.posterior.num_inducing or 0
+            shared = 0 if self.inducing_inputs is None else self.inducing_inputs.shape[0]
+            widths += [layer.output_dim, own + shared, (layer.input_dim or 0) + 1]
         likelihood = self.layers[-1].output_dim * integration.points_per_row(self.likelihood)
         return max(*widths, likelihood)
 
     def check_inputs(self, X: Any) -> tf.Tensor:
-        """X as a tensor of the type that the model takes.
+        """X as a tensor of the type that the model takes, images as rows.
 
-        :param X: [N, D].
+        :param X: [N, D] or [N, H, W, C].
+        :return: [N, D].
         :raises ValueError: if it does not fit the layers.
         """
         X = to_float("X", X)
-        if X.shape.rank != 2:
-            raise ValueError(f"X must have shape [N, D], but has shape {X.shape}.")
-        D = X.shape[-1]
+        if X.shape.rank not in (2, 4):
+            raise ValueError(
+                f"X must have shape [N, D], or [N, H, W, C] of images, but has shape {X.shape}."
+            )
+        shape, takes = tuple(X.shape[1:]), self.input_shape
         if isinstance(self.layers[0], Deterministic) and tf.executing_eagerly():
-            check_columns(self.layers, D)
-        if self.input_dim not in (None, D):
-            raise ValueError(f"X has {D} columns, but the model takes {self.input_dim}.")
+            rows_of_images = takes is not None and len(takes) > len(shape)
+            check_inputs(self.layers, *(takes or ()) if rows_of_images else shape)
+        X = flat_rows(X)
+        if self.input_dim not in (None, X.shape[-1]):
+            raise ValueError(f"X has {X.shape[-1]} columns, but the model takes {self.input_dim}.")
+        if takes is not None and len(takes) == len(shape) and takes != shape:
+            raise ValueError(f"X has images of shape {shape}, but the model takes {takes}.")
         return X
 
     def check_data(self, data: tuple[Any, Any]) -> tuple[tf.Tensor, tf.Tensor]:

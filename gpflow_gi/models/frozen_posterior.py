@@ -39,7 +39,7 @@ class FrozenPosterior:
         self._seed = seed
         self._propagated: Propagated | None = None
 
-    @check_shapes("X: [N, D]", "return[0]: [N, P]", "return[1]: [N, P]")
+    @check_shapes("X: [N, D...]", "return[0]: [N, P]", "return[1]: [N, P]")
     def predict_f(self, X: Any) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of f, as moments of the mixture over S samples.
 
@@ -50,7 +50,7 @@ class FrozenPosterior:
         mean, variance = self._predict([self._model.check_inputs(X)], self._model.moments_of_f)
         return mean, variance
 
-    @check_shapes("X: [N, D]", "return[0]: [N, Q]", "return[1]: [N, Q]")
+    @check_shapes("X: [N, D...]", "return[0]: [N, Q]", "return[1]: [N, Q]")
     def predict_y(self, X: Any) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of new targets, as moments of the mixture over S samples.
 
@@ -61,7 +61,7 @@ class FrozenPosterior:
         mean, variance = self._predict([self._model.check_inputs(X)], self._model.moments_of_y)
         return mean, variance
 
-    @check_shapes("data[0]: [N, D]", "data[1]: [N, Q]", "return: [N]")
+    @check_shapes("data[0]: [N, D...]", "data[1]: [N, Q]", "return: [N]")
     def predict_log_density(self, data: tuple[Any, Any]) -> tf.Tensor:
         """Log of the predictive mixture's density at the targets, in nats.
 

@@ -55,7 +55,7 @@ class FunctionDraws:
             self._functions = RememberedFunctions(self._model, num_samples, seed)
 
     @check_shapes(
-        "X: [N, D]",
+        "X: [N, D...]",
         "return: [S, N, P]",
     )
     def __call__(self, X: Any) -> tf.Tensor:

@@ -16,7 +16,8 @@ from weakref import WeakKeyDictionary, ref
 
 import tensorflow as tf
 
-from ..layers import GPLayer, Layer, LayerDraw
+from ..layers import GPLayer, LayerDraw
+from ..layers.residual import every_layer
 from ..seeds import fold_in
 from . import integration
 from .propagation import propagate_inducing
@@ -34,10 +35,10 @@ def samples_at_once(model: DeepGP, num_rows: int, num_samples: int) -> int:
     """Samples of one chunk, all chunks but for the last being of one size."""
     numbers = 1
     M = 0 if model.inducing_inputs is None else int(model.inducing_inputs.shape[0])
-    for layer in model.layers:
+    for layer in every_layer(model.layers):
         if isinstance(layer, GPLayer):
             numbers = max(numbers, (num_rows + M + (layer.posterior.num_inducing or 0)) ** 2)
-        elif isinstance(layer, Layer):
+        else:
             width = max(layer.output_dim, layer.input_dim or 1)
             numbers = max(numbers, (num_rows + M + width) * width)
     at_most = min(max(CACHED_SIZE // numbers, 1), MOST_SAMPLES_AT_ONCE)

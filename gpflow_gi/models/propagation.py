@@ -14,6 +14,7 @@ import gpflow
 import tensorflow as tf
 
 from ..layers import ConditionedLayer, Deterministic, Layer, LayerDraw
+from ..linalg import flat_rows
 from ..seeds import fold_in, standard_normal
 
 
@@ -24,7 +25,8 @@ class Propagated:
     A layer below one that uses the inducing activations is a draw, since its values at U and at the
     rows must be those of one function. Where nothing above uses them only the marginals of the rows
     matter, so that z is integrated out row by row, which has less variance: the reparameterisation
-    of Salimbeni & Deisenroth (2017).
+    of Salimbeni & Deisenroth (2017). A convolution's outputs at the locations of one image are not
+    independent, so that it is drawn in any case.
     """
 
     hidden: list[Deterministic | ConditionedLayer | LayerDraw]
@@ -98,7 +100,7 @@ def propagate_inducing(
 ) -> Propagated:
     """Push the inducing points through the network.
 
-    :param U: inducing inputs, [M, D], or None where no layer uses them.
+    :param U: inducing inputs, [M, D] or [M, H, W, C], or None where no layer uses them.
     :param input_dim: D.
     :param num_samples: S. No sample axis exists before something is sampled, nor for S = 1.
     :param seed: [2].
@@ -109,10 +111,13 @@ def propagate_inducing(
     :param stop: take only so many layers, the last of which is then integrated.
     """
     S = None if num_samples == 1 else num_samples
-    uses_U = [isinstance(lay, Layer) and lay.posterior.uses_global_inducing for lay in layers]
+    uses_U = [isinstance(lay, Layer) and lay.uses_global_inducing for lay in layers]
     hidden: list[Deterministic | ConditionedLayer | LayerDraw] = []
     kl: list[tf.Tensor] = []
-    U = tf.zeros([0, input_dim], gpflow.default_float()) if U is None else tf.convert_to_tensor(U)
+    if U is None:
+        U = tf.zeros([0, input_dim], gpflow.default_float())
+    else:
+        U = flat_rows(tf.convert_to_tensor(U))
     for i, layer in enumerate(layers):
         if isinstance(layer, Deterministic):
             U = layer(U)
@@ -124,7 +129,7 @@ def propagate_inducing(
             kl.append(tf.reduce_mean(q.kl()))
             return Propagated(hidden, q, tf.add_n(kl), U, S)
         below_global = any(uses_U[i + 1 :])
-        if below_global or draw_all:
+        if below_global or draw_all or not layer.has_independent_outputs:
             draw = q.draw(S, fold_in(layer_seed, 1))
             if num_features is not None:
                 draw = draw.function(num_features, fold_in(layer_seed, 3))

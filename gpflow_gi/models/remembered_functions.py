@@ -60,7 +60,7 @@ class RememberedFunctions:
         model = self._model
         propagated = model.propagate(X, self._num_samples, fold_in(self._seed, 0), draw_all=True)
         last = propagated.last.draw(propagated.num_samples, fold_in(self._seed, 1))
-        if model.inducing_inputs is not None and model.layers[-1].posterior.uses_global_inducing:
+        if model.inducing_inputs is not None and model.layers[-1].uses_global_inducing:
             outputs, last = last.extend(propagated.inducing, self._seed)
             self._remember(_keys(tf.convert_to_tensor(model.inducing_inputs)), outputs)
         hidden = cast(list[Deterministic | LayerDraw], propagated.hidden)

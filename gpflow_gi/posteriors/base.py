@@ -22,14 +22,14 @@ class Posterior(gpflow.Module, ABC):
     num_inducing: int | None
     """M, or None where the posterior has no pseudo-data of its own."""
 
-    output_dim: int | None
-    """P, or None where any number of outputs will do."""
+    output_dim: int | tuple[int, ...] | None
+    """P, or (H, W, P) of the images that a convolution makes; None where any will do."""
 
     def bind(self, num_weights: int | None, output_dim: int) -> None:
         """Called by the layer that takes the posterior, before anything else.
 
         :param num_weights: K of a layer of weights; None for a Gaussian process.
-        :param output_dim: P.
+        :param output_dim: P, of a convolution its number of filters.
         :raises ValueError: if the posterior is none for such a layer.
         """
         return None
@@ -48,7 +48,7 @@ class Posterior(gpflow.Module, ABC):
         """The Gaussian over the coordinates of some of the outputs.
 
         :param basis: the layer's basis at :meth:`basis_inputs`.
-        :param outputs: which of the P outputs share that basis.
+        :param outputs: which of the P outputs, or filters, share that basis.
         :param num_samples: S, where q(z) is one of many recorded draws for each sample; None for
             one without a sample axis.
         """

@@ -17,7 +17,7 @@ from ..whitened import DiagonalGaussian, WhitenedGaussian
 from .base import Posterior
 
 if TYPE_CHECKING:
-    from ..layers.dense import DenseBasis
+    from ..layers.dense import WeightBasis
 
 
 class Factorised(Posterior):
@@ -90,7 +90,7 @@ class Factorised(Posterior):
         return U
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
-        scale = cast("DenseBasis", basis).scale  # of w = scale z
+        scale = cast("WeightBasis", basis).scale  # of w = scale z
         return DiagonalGaussian(
             self.mean[:, outputs] / scale, self.standard_deviation[:, outputs] / scale
         )

@@ -30,7 +30,7 @@ class GlobalInducing(PseudoData, Posterior):
     def __init__(
         self,
         num_inducing: int,
-        output_dim: int,
+        output_dim: int | tuple[int, ...],
         *,
         pseudo_outputs: Any = None,
         pseudo_precision: Any = None,
@@ -40,13 +40,15 @@ class GlobalInducing(PseudoData, Posterior):
         """Set up the pseudo-data.
 
         :param num_inducing: M, the number of inducing points of the model.
-        :param output_dim: P, the number of outputs of the layer.
-        :param pseudo_outputs: V at the start, [M, P], in the units of the layer's outputs. Zero by
-            default.
+        :param output_dim: P, the number of outputs of the layer; for a convolution the shape of
+            its output images, (H, W, P) with P filters.
+        :param pseudo_outputs: V at the start, [M, P] or [M, H, W, P], in the units of the layer's
+            outputs. Zero by default.
         :param pseudo_precision: Lambda at the start, in one over the squared units of the outputs:
-            [M], or for "full" a positive definite [M, M]. A scalar stands for that multiple of the
-            identity, and [M] for a diagonal matrix. One by default.
-        :param precision: "diagonal" or "full".
+            [M], or for "full" a positive definite [M, M], or for "location" [M, H, W]. A scalar
+            stands for that multiple of the identity, and [M] for a diagonal matrix. One by default.
+        :param precision: "diagonal" or "full". For a convolution "diagonal", one for each image,
+            or "location", one for each location of each image.
         :param shared: whether all outputs share one Lambda, as in the paper. Otherwise each has its
             own, [P, M] or [P, M, M], and a factorisation of its own: P times the work.
         :raises ValueError: if a number is not positive, if an array is not finite or of another

@@ -8,7 +8,8 @@ from gpflow.base import Parameter
 from gpflow.utilities import triangular
 
 from ..basis import Basis
-from ..validation import finite_array, positive_integer
+from ..linalg import flat_rows
+from ..validation import finite_array, output_shape, rows_or_images
 from ..whitened import FreeGaussian, WhitenedGaussian
 from .base import Posterior
 from .pseudo_data import PrecisionKind, PseudoData, check_kind
@@ -21,9 +22,9 @@ class LocalInducing(Posterior):
     stochastic variational inference (Salimbeni & Deisenroth 2017), with the same whitened
     parameters as in GPflow's SVGP, so that GPflow's NaturalGradient takes them.
 
-    In a dense layer, which can have more inducing points than weights or fewer, it is the exact
-    posterior given pseudo-data at Z (the "local inducing" of Ober & Aitchison 2021, section 3);
-    ``pseudo_data`` then holds ``pseudo_outputs`` and ``pseudo_precision``, as in
+    In a layer of weights, which can have more inducing points than weights or fewer, it is the
+    exact posterior given pseudo-data at Z (the "local inducing" of Ober & Aitchison 2021, section
+    3); ``pseudo_data`` then holds ``pseudo_outputs`` and ``pseudo_precision``, as in
     :class:`GlobalInducing`. A GP layer takes pseudo-data too, where they are given.
 
     >>> posterior = LocalInducing([[0.0], [0.5], [1.0]], output_dim=2)
@@ -36,7 +37,7 @@ class LocalInducing(Posterior):
     def __init__(
         self,
         inducing_inputs: Any,
-        output_dim: int,
+        output_dim: int | tuple[int, ...],
         *,
         q_mu: Any = None,
         q_sqrt: Any = None,
@@ -49,28 +50,31 @@ class LocalInducing(Posterior):
 
         If nothing is said of either, then the layer that takes the posterior decides.
 
-        :param inducing_inputs: Z at the start, [M, D], in the units of the layer's inputs.
-        :param output_dim: P, the number of outputs of the layer.
+        :param inducing_inputs: Z at the start, [M, D], or images [M, H, W, C], in the units of the
+            layer's inputs.
+        :param output_dim: P, the number of outputs of the layer; for a convolution the shape of
+            its output images; see :class:`GlobalInducing`.
         :param q_mu: whitened means, [M, P]; zero by default.
         :param q_sqrt: lower triangular factors of the whitened covariances, [P, M, M]; the identity
             by default, which makes q the prior.
-        :param pseudo_outputs: V at the start, [M, P]; see :class:`GlobalInducing`.
+        :param pseudo_outputs: V at the start; see :class:`GlobalInducing`.
         :param pseudo_precision: Lambda at the start; see :class:`GlobalInducing`.
-        :param precision: "diagonal" or "full", of Lambda.
+        :param precision: of Lambda; see :class:`GlobalInducing`.
         :param shared: whether all outputs share one Lambda.
         :raises ValueError: if an array is empty, not finite or of another shape, if P is not
             positive, or if both a free Gaussian and pseudo-data are given.
         """
         super().__init__()
-        P = self.output_dim = positive_integer("output_dim", output_dim)
-        Z = finite_array("inducing_inputs", inducing_inputs, (None, None))
+        shape = output_shape(output_dim)
+        self.output_dim = shape if len(shape) > 1 else shape[0]
+        Z = rows_or_images("inducing_inputs", inducing_inputs)
         M = self.num_inducing = Z.shape[0]
         self.inducing_inputs = Parameter(Z)
         self.pseudo_data: PseudoData | None = None
         self._is_free = q_mu is not None or q_sqrt is not None
-        check_kind(precision, shared)
+        check_kind(precision, shared, shape)
         self._kind: tuple[PrecisionKind, bool] = (precision, shared)
-        if pseudo_outputs is not None or pseudo_precision is not None:
+        if len(shape) > 1 or pseudo_outputs is not None or pseudo_precision is not None:
             if self._is_free:
                 raise ValueError(
                     "q_mu and q_sqrt set up a free Gaussian, pseudo_outputs and pseudo_precision "
@@ -78,6 +82,7 @@ class LocalInducing(Posterior):
                 )
             self._condition_on(pseudo_outputs, pseudo_precision)
             return
+        P = shape[0]
         q_mu = np.zeros((M, P)) if q_mu is None else q_mu
         q_sqrt = np.tile(np.eye(M), (P, 1, 1)) if q_sqrt is None else q_sqrt
         self.q_mu = Parameter(finite_array("q_mu", q_mu, (M, P)))
@@ -90,7 +95,7 @@ class LocalInducing(Posterior):
         precision, shared = self._kind
         self.pseudo_data = PseudoData(
             self.inducing_inputs.shape[0],
-            cast(int, self.output_dim),
+            cast("int | tuple[int, ...]", self.output_dim),
             pseudo_outputs=pseudo_outputs,
             pseudo_precision=pseudo_precision,
             precision=precision,
@@ -107,7 +112,7 @@ class LocalInducing(Posterior):
         if self._is_free:
             raise ValueError(
                 "posterior is a LocalInducing with q_mu or q_sqrt, which say nothing of a layer of "
-                "weights; a DenseLayer's local posterior is given by pseudo_outputs and "
+                "weights, whose local posterior is given by pseudo_outputs and "
                 "pseudo_precision."
             )
         del self.q_mu, self.q_sqrt
@@ -115,12 +120,12 @@ class LocalInducing(Posterior):
 
     @property
     def pseudo_outputs(self) -> Any:
-        """V, [M, P], where there are pseudo-data."""
+        """V, [M, P] or [M, H, W, P], where there are pseudo-data."""
         return self._pseudo_data().pseudo_outputs
 
     @property
     def pseudo_precision(self) -> Any:
-        """Lambda, [M] or [M, M] (or [P, M], [P, M, M]), where there are pseudo-data."""
+        """Lambda, where there are pseudo-data; see :class:`GlobalInducing`."""
         return self._pseudo_data().pseudo_precision
 
     def _pseudo_data(self) -> PseudoData:
@@ -129,7 +134,7 @@ class LocalInducing(Posterior):
         return self.pseudo_data
 
     def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
-        return tf.convert_to_tensor(self.inducing_inputs)
+        return flat_rows(tf.convert_to_tensor(self.inducing_inputs))
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
         if self.pseudo_data is not None:

@@ -23,4 +23,4 @@ class Prior(Posterior):
         return U
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
-        return StandardNormal(basis.design, outputs.stop - outputs.start)
+        return StandardNormal(basis.zero(outputs.stop - outputs.start))

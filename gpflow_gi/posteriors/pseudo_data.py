@@ -10,22 +10,22 @@ from gpflow.base import Parameter
 
 from ..basis import Basis
 from ..regression import regress
-from ..validation import finite_array, positive_integer
+from ..validation import finite_array, output_shape, positive_integer
 from ..whitened import WhitenedGaussian
 
-PrecisionKind: TypeAlias = Literal["diagonal", "full"]
+PrecisionKind: TypeAlias = Literal["diagonal", "full", "location"]
 
 
 class PseudoData(gpflow.Module):
     """Pseudo-outputs V and their precision Lambda (Ober & Aitchison 2021, eq. 11 and 22)."""
 
     num_inducing: int | None
-    output_dim: int | None
+    output_dim: int | tuple[int, ...] | None
 
     def __init__(
         self,
         num_inducing: int,
-        output_dim: int,
+        output_dim: int | tuple[int, ...],
         *,
         pseudo_outputs: Any,
         pseudo_precision: Any,
@@ -35,13 +35,14 @@ class PseudoData(gpflow.Module):
         """Set up the parameters; see :class:`~gpflow_gi.posteriors.GlobalInducing`."""
         super().__init__()
         M = self.num_inducing = positive_integer("num_inducing", num_inducing)
-        P = self.output_dim = positive_integer("output_dim", output_dim)
-        check_kind(precision, shared)
+        shape = output_shape(output_dim)
+        self.output_dim = shape if len(shape) > 1 else shape[0]
+        check_kind(precision, shared, shape)
         self.precision: PrecisionKind = precision
         self.shared = shared
 
-        V = np.zeros((M, P)) if pseudo_outputs is None else pseudo_outputs
-        self.pseudo_outputs = Parameter(finite_array("pseudo_outputs", V, (M, P)))
+        V = np.zeros((M, *shape)) if pseudo_outputs is None else pseudo_outputs
+        self.pseudo_outputs = Parameter(finite_array("pseudo_outputs", V, (M, *shape)))
 
         # log Lambda = bound tanh(x / bound), which is nearly x far from the bounds.
         bound = tf.constant(np.log(largest_precision()), gpflow.default_float())
@@ -53,8 +54,9 @@ class PseudoData(gpflow.Module):
                 tfp.bijectors.Scale(1.0 / bound),
             ]
         )
-        Lambda = _start(pseudo_precision, M, precision, () if shared else (P,))
-        if precision == "diagonal":
+        vector = (M, *shape[:-1]) if precision == "location" else (M,)
+        Lambda = _start(pseudo_precision, precision, vector if shared else (*shape, M))
+        if precision != "full":
             _check_range(Lambda)
             self.pseudo_precision = Parameter(Lambda, transform=bounded)
         else:
@@ -76,39 +78,49 @@ class PseudoData(gpflow.Module):
         :param outputs: which of the P outputs share that basis.
         """
         # Lambda = T T^T
-        if self.precision == "diagonal":
+        if self.precision != "full":
             T = tf.sqrt(self.pseudo_precision)
         else:
             T = self._triangle.forward(self.pseudo_precision.unconstrained_variable)
         V: tf.Tensor = self.pseudo_outputs
-        if outputs != slice(0, self.output_dim):  # a slice costs a copy, and its gradient another
-            V = V[:, outputs]
+        if outputs != slice(0, V.shape[-1]):  # a slice costs a copy, and its gradient another
+            V = V[..., outputs]
             T = T if self.shared else T[outputs]
         return regress(basis, T, V, shared=self.shared)
 
 
-def check_kind(precision: Any, shared: Any) -> None:
+def check_kind(precision: Any, shared: Any, shape: tuple[int, ...]) -> None:
     """Check what is said of Lambda.
 
-    :raises ValueError: if it is unknown.
+    :param shape: (P,), or (H, W, P) of a convolution.
+    :raises ValueError: if it is unknown, or does not suit such outputs.
     """
-    if precision not in ("diagonal", "full"):
-        raise ValueError(f'precision must be "diagonal" or "full", but is {precision!r}.')
+    kinds = ("diagonal", "full") if len(shape) == 1 else ("diagonal", "location")
+    if precision not in kinds:
+        known = " or ".join(f'"{kind}"' for kind in kinds)
+        of = "" if len(shape) == 1 else " for a convolution"
+        raise ValueError(f"precision must be {known}{of}, but is {precision!r}.")
     if not isinstance(shared, bool):
         raise ValueError(f"shared must be True or False, but is {shared!r}.")
+    if not shared and len(shape) > 1:
+        raise ValueError("shared must be True for a convolution: all filters share one precision.")
 
 
-def _start(value: Any, M: int, precision: PrecisionKind, outputs: tuple[int, ...]) -> np.ndarray:
-    """Lambda at the start: [M] or [M, M], or with an axis P in front where it is not shared."""
+def _start(value: Any, precision: PrecisionKind, shape: tuple[int, ...]) -> np.ndarray:
+    """Lambda at the start, of a shape, or for "full" with its last axis twice.
+
+    :param shape: [M], with an axis P in front where Lambda is not shared; [M, H, W] of locations.
+    """
     Lambda = finite_array("pseudo_precision", 1.0 if value is None else value)
-    vector, matrix = (*outputs, M), (*outputs, M, M)
     if Lambda.ndim == 0:
-        Lambda = np.full(vector, Lambda)
-    if precision == "diagonal":
-        return finite_array("pseudo_precision", Lambda, vector)
-    if Lambda.ndim == len(vector):
+        Lambda = np.full(shape, Lambda)
+    if precision == "location" and Lambda.shape == shape[:1]:
+        Lambda = np.tile(Lambda[:, None, None], (1, *shape[1:]))
+    if precision != "full":
+        return finite_array("pseudo_precision", Lambda, shape)
+    if Lambda.ndim == len(shape):
         Lambda = Lambda[..., None] * np.eye(Lambda.shape[-1])
-    return finite_array("pseudo_precision", Lambda, matrix)
+    return finite_array("pseudo_precision", Lambda, (*shape, shape[-1]))
 
 
 def largest_precision() -> float:

@@ -17,16 +17,18 @@ def regress(basis: Basis, T: tf.Tensor, V: tf.Tensor, *, shared: bool) -> Whiten
     """The exact posterior given pseudo-data at the basis' inputs.
 
     GP layers take the space of the pseudo-outputs, where the Cholesky factor of their kernel matrix
-    is not needed; dense layers the smaller of the two. A precision for each output needs a
+    is not needed; dense layers the smaller of the two; convolutions, whose pseudo-outputs are at
+    all locations of all images, that of the weights. A precision for each output needs a
     factorisation for each, which only the space of the weights has.
 
     :param basis: the layer's basis, at M pseudo-inputs.
     :param T: a root of Lambda = T T^T. Shared by all outputs: [M] for a diagonal one, or lower
-        triangular [M, M]. Otherwise one for each output: [P, M], or [P, M, M].
-    :param V: pseudo-outputs, [M, P].
+        triangular [M, M]. Otherwise one for each output: [P, M], or [P, M, M]. In a convolution
+        there is one for each image, [M], or for each location, [M, H, W].
+    :param V: pseudo-outputs, [M, P], or [M, H, W, P] in a convolution.
     """
-    if not shared:
-        return WeightSpaceRegression(basis, T, V, shared=False)
+    if not (shared and basis.has_small_design):
+        return WeightSpaceRegression(basis, T, V, shared=shared)
     if isinstance(basis, KernelBasis):
         return FunctionSpaceRegression(basis, T, V)
     # The number of weights is known when a graph is built, as is M where it matters.

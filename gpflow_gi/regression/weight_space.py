@@ -8,6 +8,9 @@ With the pseudo-data in units of their noise, H = T^T Phi and y = T^T V for Lamb
 All but W are products. W has a gradient derived by hand, of products alone, where differentiating
 through the Cholesky factor would take a multiple of it; and B^-1, whose small eigenvalues float32
 would lose, is not formed in either direction.
+
+Where there are too many pseudo-data for H, as at all locations of images, the moments
+G = Phi^T Lambda Phi and Phi^T Lambda V take its place: B = I + G.
 """
 
 import numpy as np
@@ -29,6 +32,12 @@ class WeightSpaceRegression(WeightGaussian):
     def __init__(self, basis: Basis, T: tf.Tensor, V: tf.Tensor, *, shared: bool) -> None:
         """Condition on pseudo-data; see :func:`gpflow_gi.regression.regress`."""
         self._shared = shared
+        self._mean: tf.Tensor | None = None
+        if not basis.has_small_design:
+            G, c = basis.moments(tf.square(T), V)
+            self._W, self._log_determinant = _inverse_root_from_moment(G)
+            self._r = tf.matmul(self._W, c)
+            return
         is_diagonal = T.shape.rank == (1 if shared else 2)
         Phi = self._over_outputs(basis.design)
         V = V if shared else tf.transpose(V)[..., None]
@@ -38,7 +47,6 @@ class WeightSpaceRegression(WeightGaussian):
             H, y = tf.matmul(T, Phi, transpose_a=True), tf.matmul(T, V, transpose_a=True)
         self._W, self._log_determinant = _inverse_root(H)
         self._r = tf.matmul(self._W, tf.matmul(H, y, transpose_a=True))
-        self._mean: tf.Tensor | None = None
 
     @property
     def mean(self) -> tf.Tensor:
@@ -110,28 +118,49 @@ class WeightSpaceRegression(WeightGaussian):
 @tf.custom_gradient
 def _inverse_root(H: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor], Gradient]:
     """W = C^-1, lower triangular, and log|B|, for C C^T = B = I + H^T H and H of [..., M, K]."""
-    identity = tf.eye(H.shape[-1], dtype=H.dtype)
-    B = tf.matmul(H, H, transpose_a=True)
-    # What rounding can take from the smallest eigenvalue, 1, is put on top of it. That matters
-    # where the data's part is larger by about the number type's precision; the Gaussian is then
-    # narrower where they say nothing, with the KL divergence of what it is: still a bound.
-    largest = tf.reduce_max(tf.linalg.diag_part(B), axis=-1)
-    floor = 1.0 + 4.0 * np.finfo(H.dtype.as_numpy_dtype).eps * largest
-    C = tf.linalg.cholesky(floor[..., None, None] * identity + B)
-    W = tf.linalg.triangular_solve(C, tf.broadcast_to(identity, tf.shape(C)))
-    log_determinant = 2.0 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C)), axis=-1)
+    W, log_determinant = _inverse_root_and_determinant(tf.matmul(H, H, transpose_a=True))
 
     def gradient(dW: tf.Tensor, d_log: tf.Tensor) -> tf.Tensor:
-        # From dW = -W dC W and the differential of the Cholesky factor (Murray 2016, eq. 8 and 10):
-        #     dB = W^T Q W,    Q = d_log I - 1/2 [Phi(dW W^T) + Phi(dW W^T)^T],
-        # where Phi takes the lower triangle and half of the diagonal; then dH = 2 H dB.
-        lower = tf.matmul(dW, W, transpose_b=True) * _lower_triangle(W.shape[-1], W.dtype)
-        twice_Q = 2.0 * d_log[..., None, None] * identity
-        twice_Q -= lower + tf.linalg.matrix_transpose(lower)
-        dH = tf.matmul(tf.matmul(tf.matmul(H, W, transpose_b=True), twice_Q), W)
+        twice_Q = _twice_Q(W, dW, d_log)
+        dH = tf.matmul(tf.matmul(tf.matmul(H, W, transpose_b=True), twice_Q), W)  # 2 H dB
         return once_only((dH,), H)[0]
 
     return (W, log_determinant), gradient
+
+
+@tf.custom_gradient
+def _inverse_root_from_moment(G: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor], Gradient]:
+    """The same for B = I + G, G of [..., K, K]."""
+    W, log_determinant = _inverse_root_and_determinant(G)
+
+    def gradient(dW: tf.Tensor, d_log: tf.Tensor) -> tf.Tensor:
+        dG = 0.5 * tf.matmul(W, tf.matmul(_twice_Q(W, dW, d_log), W), transpose_a=True)  # dB
+        return once_only((dG,), G)[0]
+
+    return (W, log_determinant), gradient
+
+
+def _inverse_root_and_determinant(G: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """W = C^-1 and log|B|, for C C^T = B = I + G."""
+    identity = tf.eye(G.shape[-1], dtype=G.dtype)
+    # What rounding can take from the smallest eigenvalue, 1, is put on top of it. That matters
+    # where the data's part is larger by about the number type's precision; the Gaussian is then
+    # narrower where they say nothing, with the KL divergence of what it is: still a bound.
+    largest = tf.reduce_max(tf.linalg.diag_part(G), axis=-1)
+    floor = 1.0 + 4.0 * np.finfo(G.dtype.as_numpy_dtype).eps * largest
+    C = tf.linalg.cholesky(floor[..., None, None] * identity + G)
+    W = tf.linalg.triangular_solve(C, tf.broadcast_to(identity, tf.shape(C)))
+    return W, 2.0 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C)), axis=-1)
+
+
+def _twice_Q(W: tf.Tensor, dW: tf.Tensor, d_log: tf.Tensor) -> tf.Tensor:
+    """2 Q, where dB = W^T Q W is the gradient of B given those of W and log|B|."""
+    # From dW = -W dC W and the differential of the Cholesky factor (Murray 2016, eq. 8 and 10):
+    #     Q = d_log I - 1/2 [Phi(dW W^T) + Phi(dW W^T)^T],
+    # where Phi takes the lower triangle and half of the diagonal.
+    lower = tf.matmul(dW, W, transpose_b=True) * _lower_triangle(W.shape[-1], W.dtype)
+    twice_Q = 2.0 * d_log[..., None, None] * tf.eye(W.shape[-1], dtype=W.dtype)
+    return twice_Q - lower - tf.linalg.matrix_transpose(lower)
 
 
 def _lower_triangle(size: int, dtype: tf.DType) -> tf.Tensor:

@@ -34,7 +34,7 @@ def check_callbacks(callbacks: Any) -> tuple[Any, ...]:
 def check_data(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
     """Return (X, Y) as tensors of GPflow's default float, checked.
 
-    :param data: X [N, D] and Y [N, P]; arrays, data frames or tensors.
+    :param data: X [N, D], or images [N, H, W, C], and Y [N, P]; arrays, data frames or tensors.
     :raises ValueError: if it is no pair, has the wrong shape, is empty, is not numeric, or holds
         NaN or infinity.
     """
@@ -51,7 +51,7 @@ def check_data(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 def _check_array(name: str, values: Any) -> np.ndarray:
     array = np.asarray(values)
-    if array.ndim != 2:
+    if array.ndim != 2 and not (name == "X" and array.ndim == 4):
         hint = f" Write {name}[:, None] for one column." if array.ndim == 1 else ""
         raise ValueError(
             f"{name} must have shape [rows, columns], but has shape {list(array.shape)}.{hint}"
@@ -69,10 +69,11 @@ def _check_array(name: str, values: Any) -> np.ndarray:
         raise ValueError(f"{name} cannot be read as {np.dtype(dtype).name}: {error}.") from None
     finite = np.isfinite(array)
     if not finite.all():
-        row, column = np.argwhere(~finite)[0]
+        row, *rest = np.argwhere(~finite)[0]
+        column = ", ".join(str(i) for i in rest)
         raise ValueError(
             f"{name} holds {np.size(finite) - np.count_nonzero(finite)} value(s) that are not "
-            f"finite in {np.dtype(dtype).name}; the first is {array[row, column]} at row {row}, "
+            f"finite in {np.dtype(dtype).name}; the first is {array[~finite][0]} at row {row}, "
             f"column {column} (counting from 0)."
         )
     return array

@@ -30,7 +30,7 @@ def test_what_is_no_function_is_refused(layer, error, message):
 
 def test_what_is_a_function_is_taken():
     dense = tf_keras.layers.Dense(3, "relu", dtype=gpflow.default_float())
-    assert gi.layers.Deterministic(tf_keras.Sequential([dense])).output_dim_for(2) == 3
+    assert gi.layers.Deterministic(tf_keras.Sequential([dense])).connect(2) == (3,)
 
 
 class AddsLoss(tf_keras.layers.Layer):
@@ -41,13 +41,13 @@ class AddsLoss(tf_keras.layers.Layer):
 
 def test_a_loss_that_is_added_in_a_call_is_refused():
     with pytest.raises(ValueError, match=r"AddsLoss.* adds a loss of its own"):
-        gi.layers.Deterministic(AddsLoss(dtype=gpflow.default_float())).output_dim_for(2)
+        gi.layers.Deterministic(AddsLoss(dtype=gpflow.default_float())).connect(2)
 
 
 def test_variables_that_would_not_be_trained_are_refused():
     dense = tf_keras.layers.Dense(3, dtype=gpflow.default_float())
     layer = gi.layers.Deterministic(lambda X: dense(X))
     with pytest.raises(ValueError, match="kernel:0, which the model does not see"):
-        layer.output_dim_for(2)
+        layer.connect(2)
     mean_function = gpflow.functions.Linear([[1.0, 2.0]])
-    assert gi.layers.Deterministic(mean_function).output_dim_for(1) == 2
+    assert gi.layers.Deterministic(mean_function).connect(1) == (2,)

@@ -187,7 +187,7 @@ three = SquaredExponential(lengthscales=[1.0, 1.0, 1.0])
         (lambda: deep_gp([gp_layer(), tf.tanh]), "The last layer must be one of gpflow_gi.layers"),
         (
             lambda: deep_gp([gp_layer(3), gp_layer(1, LocalInducing(Z, 1))]),
-            "Layer 2 .* has inducing inputs of 2 columns, but gets 3 from below",
+            "Layer 2 .* has inducing inputs of 2 columns, but gets 3 columns from below",
         ),
         (
             lambda: deep_gp([tf.tanh, gp_layer(1, LocalInducing(Z[:, :1], 1)), gp_layer()]),

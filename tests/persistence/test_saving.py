@@ -20,6 +20,7 @@ from gpflow_gi.persistence.decoding import Decoder
 from gpflow_gi.persistence.encoding import Encoder
 from gpflow_gi.seeds import as_seed
 
+from ..builders import NUM_INDUCING, random_conv_layer
 from ..kernels.test_every_kernel import TESTED as KERNELS
 from ..models.test_every_likelihood import TESTED as LIKELIHOODS
 from ..models.test_every_likelihood import log_normal
@@ -185,10 +186,34 @@ def test_a_spatial_prior(rng):
         np.testing.assert_array_equal(getattr(mine, field), getattr(its, field))
 
 
+@pytest.mark.parametrize("kind", ["global", "location", "local", "factorised", "prior"])
+def test_convolutions_and_blocks(kind, rng, tmp_path):
+    shape = (4, 4, 2)
+    layers = [
+        random_conv_layer(rng, kind, shape, 2, 3),
+        gi.layers.Residual(
+            [random_conv_layer(rng, kind, shape, 3, (2, 3)), gi.nonlinearities.relu],
+            shortcut=random_conv_layer(rng, "global", shape, 3, 1),
+        ),
+        tf_keras.layers.AveragePooling2D(2, dtype=gpflow.default_float()),
+        random_conv_layer(rng, kind, (2, 2, 3), 3, 2, padding="valid", strides=2),
+    ]
+    model = gi.models.DeepGP(
+        layers,
+        gpflow.likelihoods.Softmax(3),
+        num_data=9,
+        inducing_inputs=rng.normal(size=(NUM_INDUCING, *shape)),
+    )
+    X = rng.normal(size=(5, *shape))
+    read = there_and_back(shaken(model), tmp_path)
+    assert_same(model, read, X)
+    assert read.input_shape == shape
+
+
 def test_all_layers_posteriors_and_priors_are_tested():
     """What this library has and no test above names."""
     tested = {
-        gi.layers: {"GPLayer", "DenseLayer", "Deterministic"},
+        gi.layers: {"GPLayer", "DenseLayer", "Conv2DLayer", "Residual", "Deterministic"},
         gi.posteriors: {"GlobalInducing", "LocalInducing", "Factorised", "Prior", "Recorded"},
         gi.priors: {"NealPrior", "StandardPrior", "ScalePrior", "SpatialIWPrior"},
     }

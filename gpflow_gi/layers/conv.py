@@ -1,0 +1,239 @@
+"""Convolutional layers of a Bayesian neural network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from ..convolution import Convolution, Padding
+from ..posteriors import Posterior
+from ..priors import NealPrior, WeightPrior, WeightScale
+from ..seeds import as_seed
+from ..validation import positive_integer
+from ..whitened import WhitenedGaussian, integrate
+from .base import ConditionedLayer, Layer, LayerFunction, check_posterior
+from .dense import WeightBasis
+
+
+class Conv2DLayer(Layer):
+    """P filters: outputs f_p(x, location) = patch(x, location)^T w_p, at all locations of an image.
+
+    The linear model of :class:`DenseLayer` with patches for rows (Ober & Aitchison 2021, section
+    2.2): weights w = R z have a prior and an approximate posterior, and all locations share them.
+    An output's K weights are those of the kernel's places, row by row, and of the channels at each
+    (TensorFlow's filters, [height, width, C, P], flattened to [K, P]). There is no bias, and
+    nonlinearities are layers of their own.
+
+    Images travel between layers as rows of H W C numbers, which is what `input_dim` and
+    `output_dim` count.
+
+    The outputs at the locations of one image are correlated, by the weights. Where there is more
+    than one location, z is therefore drawn and not integrated row by row, and the layer cannot be a
+    model's last.
+    """
+
+    def __init__(
+        self,
+        input_shape: Sequence[int],
+        filters: int,
+        kernel_size: int | Sequence[int],
+        posterior: Posterior,
+        *,
+        strides: int = 1,
+        padding: Padding = "same",
+        prior: WeightPrior | None = None,
+    ) -> None:
+        """Put a prior and a posterior together.
+
+        :param input_shape: (H, W, C), of the images below.
+        :param filters: P.
+        :param kernel_size: height and width, in pixels, or one number for both.
+        :param posterior: a choice of q(z). One with pseudo-data has the shape of the layer's output
+            images as its `output_dim`: see :attr:`output_shape`.
+        :param strides: of both dimensions, in pixels.
+        :param padding: "same", zeros around the image so that there are ceil(H / strides) by
+            ceil(W / strides) locations; or "valid", only the locations at which the kernel is
+            inside of the image.
+        :param prior: over the weights; :class:`gpflow_gi.priors.NealPrior` by default.
+        :raises ValueError: if a size is not positive, if the kernel does not fit into the image, or
+            if the posterior is for other outputs or for no layer of weights.
+        :raises TypeError: if an argument is not what it should be.
+        """
+        super().__init__()
+        self.filters = positive_integer("filters", filters)
+        if padding not in ("same", "valid"):
+            raise ValueError(f'padding must be "same" or "valid", but is {padding!r}.')
+        if isinstance(kernel_size, int):
+            kernel_size = (kernel_size, kernel_size)
+        height, width, channels = _sizes("input_shape", input_shape, 3)
+        kernel_height, kernel_width = _sizes("kernel_size", kernel_size, 2)
+        self.convolution = Convolution(
+            (height, width, channels),
+            (kernel_height, kernel_width),
+            positive_integer("strides", strides),
+            padding,
+        )
+        if min(self.convolution.output_size) < 1:
+            raise ValueError(
+                f"A kernel of {kernel_height} x {kernel_width} does not fit into images of "
+                f'{height} x {width}. Use padding="same" or a smaller kernel_size.'
+            )
+        self.output_dim = self.convolution.num_locations * self.filters
+        check_posterior(posterior, self.output_shape)
+        if prior is None:
+            prior = NealPrior()
+        if not isinstance(prior, WeightPrior):
+            raise TypeError(f"prior must be one of gpflow_gi.priors, but is {prior!r}.")
+        self.prior = prior
+        posterior.bind(self.num_weights, self.filters)
+        self.posterior = posterior
+
+    @property
+    def input_shape(self) -> tuple[int, int, int]:
+        """(H, W, C)."""
+        return self.convolution.input_shape
+
+    @property
+    def input_dim(self) -> int:
+        height, width, channels = self.input_shape
+        return height * width * channels
+
+    @property
+    def output_shape(self) -> tuple[int, int, int]:
+        """(H', W', P)."""
+        return (*self.convolution.output_size, self.filters)
+
+    @property
+    def num_weights(self) -> int:
+        """K, the number of weights to each output: the fan-in N of the priors."""
+        return self.convolution.num_weights
+
+    @property
+    def has_features(self) -> bool:
+        return True
+
+    @property
+    def has_independent_outputs(self) -> bool:
+        return self.convolution.num_locations == 1
+
+    def check_inputs(self, *input_shape: int) -> None:
+        if input_shape not in (self.input_shape, (self.input_dim,)):
+            got = f"{input_shape[0]} columns" if len(input_shape) == 1 else f"{input_shape}"
+            raise ValueError(f"The layer has input_shape={self.input_shape}, but gets {got}.")
+
+    def follow_prior(self) -> None:
+        super().follow_prior()
+        self.prior.follow_prior()
+
+    def condition(
+        self, U: tf.Tensor, num_samples: int | None = None, seed: tf.Tensor | None = None
+    ) -> ConditionedConv2DLayer:
+        scale = self.prior.draw(
+            self.num_weights, num_samples, as_seed(None) if seed is None else seed
+        )
+        basis = PatchBasis(
+            self.posterior.basis_inputs(U), scale.standard_deviation, self.convolution
+        )
+        q = self.posterior.q(basis, slice(0, self.filters), num_samples)
+        return ConditionedConv2DLayer(basis, q, scale)
+
+
+class PatchBasis(WeightBasis):
+    """a(patch) = s patch: one basis function for each weight, pseudo-data at all patches of images.
+
+    Its rows are patches, [N L, K] or [S, N L, K]; its inputs are images.
+    """
+
+    has_small_design = False
+
+    def __init__(
+        self, inputs: tf.Tensor, standard_deviation: tf.Tensor, convolution: Convolution
+    ) -> None:
+        """Take patches as basis functions.
+
+        :param inputs: U, [M, D] or [S, M, D].
+        :param standard_deviation: s, of the weights' prior, [] or [S].
+        """
+        super().__init__(inputs, standard_deviation, bias=False)
+        self.convolution = convolution
+
+    @property
+    def design(self) -> tf.Tensor:
+        return self._units(self.convolution.patches(self.inputs))
+
+    def zero(self, num_outputs: int) -> tf.Tensor:
+        samples = tf.shape(self.inputs)[:-2]
+        shape = tf.concat([samples, [self.convolution.num_weights, num_outputs]], axis=0)
+        return tf.zeros(shape, self.inputs.dtype)
+
+    def moments(self, precision: tf.Tensor, V: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        # Those of the patches, with s a(p) in the place of a(p).
+        second = self.convolution.second_moment(self.inputs, precision)
+        first = self.convolution.first_moment(self.inputs, precision, V)
+        return tf.square(self.scale) * second, self.scale * first
+
+
+class ConditionedConv2DLayer(ConditionedLayer):
+    """A convolutional layer given the inducing activations from below, and its prior's scale."""
+
+    def __init__(self, basis: PatchBasis, q: WhitenedGaussian, scale: WeightScale) -> None:
+        self._basis = basis
+        self.q = q
+        self._scale = scale
+
+    def kl(self) -> tf.Tensor:
+        return self.q.kl() + self._scale.kl
+
+    def diagnostics(self) -> list[tuple[str, tf.Tensor]]:
+        return [
+            ("the scale of its prior", self._basis.scale),
+            ("its inducing inputs", self._basis.inputs),
+            ("its posterior mean", self.q.mean),
+            ("its KL divergence", self.kl()),
+        ]
+
+    def predict(self, X: tf.Tensor, full_cov: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+        patches = self._basis.convolution.patches(X)
+        mean, variance = integrate(self.q, self._basis, patches, full_cov)
+        N, L = tf.shape(X)[-2], self._basis.convolution.num_locations
+        P = mean.shape[-1]
+        mean = tf.reshape(mean, tf.concat([tf.shape(mean)[:-2], [N, L * P]], axis=0))
+        if not full_cov:
+            return mean, tf.reshape(variance, tf.shape(mean))
+        samples = tf.shape(variance)[:-3]
+        variance = tf.reshape(variance, tf.concat([samples, [P, N, L, N, L]], axis=0))
+        variance = tf.einsum("...pnlml->...lpnm", variance)
+        return mean, tf.reshape(variance, tf.concat([samples, [L * P, N, N]], axis=0))
+
+    def draw(self, num_samples: int | None, seed: tf.Tensor) -> Conv2DDraw:
+        draw = self.q.draw(num_samples, seed)
+        log_ratio = draw.log_p_minus_log_q + self._scale.log_p_minus_log_q
+        return Conv2DDraw(self._basis.scale * draw.z, self._basis.convolution, log_ratio)
+
+
+class Conv2DDraw(LayerFunction):
+    """Drawn filters."""
+
+    def __init__(
+        self, weights: tf.Tensor, convolution: Convolution, log_p_minus_log_q: tf.Tensor
+    ) -> None:
+        """Keep the filters.
+
+        :param weights: [K, P] or [S, K, P].
+        :param log_p_minus_log_q: [] or [S].
+        """
+        self.weights = weights
+        self._convolution = convolution
+        self.log_p_minus_log_q = log_p_minus_log_q
+
+    def __call__(self, X: tf.Tensor) -> tf.Tensor:
+        return self._convolution(X, self.weights)
+
+
+def _sizes(name: str, values: Any, count: int) -> list[int]:
+    if not isinstance(values, Sequence) or len(values) != count:
+        meant = "(H, W, C)" if count == 3 else "one integer or two"
+        raise ValueError(f"{name} must be {meant}, but is {values!r}.")
+    return [positive_integer(f"{name}[{i}]", value) for i, value in enumerate(values)]

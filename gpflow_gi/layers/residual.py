@@ -1,0 +1,257 @@
+"""Residual blocks: a chain of layers, and a shortcut in parallel with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from ..seeds import as_seed, fold_in
+from .base import ConditionedLayer, Layer, LayerDraw, LayerFunction
+from .deterministic import Deterministic, as_layers
+from .gp import GPLayer
+
+
+class Residual(Layer):
+    """f(x) = shortcut(x) + chain(x), the block of a residual network (He et al. 2016).
+
+    A chain of layers of any kind is one layer. All of its parts are drawn, none is integrated, so
+    that a block cannot be a model's last layer.
+    """
+
+    def __init__(self, layers: Sequence[Any], shortcut: Any = None) -> None:
+        """Put layers together.
+
+        :param layers: the chain, as in :class:`gpflow_gi.models.DeepGP`: layers of this package,
+            and callables or Keras layers as deterministic ones.
+        :param shortcut: one layer or callable; the identity by default. Its outputs must have the
+            shape of the chain's.
+        :raises ValueError: if the chain is empty or not a list.
+        :raises TypeError: if something is no layer.
+        """
+        super().__init__()
+        if not isinstance(layers, Sequence) or not layers:
+            raise ValueError(f"layers must be a list of at least one layer, but is {layers!r}.")
+        self.layers = as_layers(layers)
+        self.shortcut = as_layers([] if shortcut is None else [shortcut])
+        self._shapes: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+
+    def connect(self, input_shape: tuple[int, ...], output_shape: tuple[int, ...]) -> None:
+        """Take rows of a shape from now on; called by the model, which knows what comes from below.
+
+        :param input_shape: (D,) or (H, W, C). :param output_shape: likewise.
+        """
+        self._shapes = input_shape, output_shape
+
+    @property
+    def input_shape(self) -> tuple[int, ...] | None:
+        """(D,) or (H, W, C); None where neither the model nor the first layer tells."""
+        if self._shapes is not None:
+            return self._shapes[0]
+        first = self.layers[0]
+        return first.input_shape if isinstance(first, Layer) else None
+
+    @property
+    def input_dim(self) -> int | None:
+        return None if self.input_shape is None else math.prod(self.input_shape)
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """(P,) or (H, W, P), known once the block is part of a model."""
+        if self._shapes is None:
+            raise ValueError("The shape of a block's outputs is not known outside of a model.")
+        return self._shapes[1]
+
+    @property
+    def output_dim(self) -> int:  # type: ignore[override]
+        return math.prod(self.output_shape)
+
+    @property
+    def has_features(self) -> bool:
+        # Within a block, the inducing points have gone through its draws before these become
+        # functions: draws of weights are functions from the start.
+        layers = every_layer([*self.layers, *self.shortcut])
+        return not any(isinstance(layer, GPLayer) for layer in layers)
+
+    @property
+    def uses_global_inducing(self) -> bool:
+        return any(
+            isinstance(layer, Layer) and layer.uses_global_inducing
+            for layer in [*self.layers, *self.shortcut]
+        )
+
+    @property
+    def has_independent_outputs(self) -> bool:
+        return False
+
+    def check_inputs(self, *input_shape: int) -> None:
+        for chain in (self.layers, self.shortcut):
+            if chain and isinstance(chain[0], Layer):
+                chain[0].check_inputs(*input_shape)
+
+    def follow_prior(self) -> None:
+        for layer in every_layer([*self.layers, *self.shortcut]):
+            layer.follow_prior()
+
+    def condition(
+        self, U: tf.Tensor, num_samples: int | None = None, seed: tf.Tensor | None = None
+    ) -> ConditionedResidual:
+        seed = as_seed(None) if seed is None else seed
+        parts = [
+            _Chain(chain, U, num_samples, fold_in(seed, i))
+            for i, chain in enumerate((self.layers, self.shortcut))
+        ]
+        return ConditionedResidual(U, parts)
+
+
+def every_layer(layers: Sequence[Layer | Deterministic]) -> Iterator[Layer]:
+    """The layers that have a posterior, those of blocks included."""
+    return (layer for layer in _flattened(layers) if isinstance(layer, Layer))
+
+
+def every_deterministic(layers: Sequence[Layer | Deterministic]) -> Iterator[Deterministic]:
+    """The layers without randomness, those of blocks included."""
+    return (layer for layer in _flattened(layers) if isinstance(layer, Deterministic))
+
+
+def _flattened(layers: Sequence[Layer | Deterministic]) -> Iterator[Layer | Deterministic]:
+    for layer in layers:
+        if isinstance(layer, Residual):
+            yield from _flattened([*layer.layers, *layer.shortcut])
+        else:
+            yield layer
+
+
+class _Chain:
+    """Layers drawn one after the other, as the inducing points went through them."""
+
+    def __init__(
+        self,
+        layers: Sequence[Layer | Deterministic],
+        U: tf.Tensor,
+        num_samples: int | None,
+        seed: tf.Tensor,
+    ) -> None:
+        self.draws: list[Deterministic | LayerDraw] = []
+        self.kl: list[tf.Tensor] = []
+        self.diagnostics: list[tuple[str, tf.Tensor]] = []
+        for i, layer in enumerate(layers):
+            if isinstance(layer, Deterministic):
+                U = layer(U)
+                self.draws.append(layer)
+                continue
+            layer_seed = fold_in(seed, i)
+            q = layer.condition(U, num_samples, fold_in(layer_seed, 0))
+            draw = q.draw(num_samples, fold_in(layer_seed, 1))
+            if U.shape[-2] == 0:  # no layer from here on uses them
+                U = tf.zeros([0, layer.output_dim], U.dtype)
+            else:
+                U, draw = draw.extend(U, fold_in(layer_seed, 2))
+            self.draws.append(draw)
+            self.kl.append(q.kl())
+            name = f"{type(layer).__name__} {i + 1} of the block"
+            self.diagnostics += [(f"{name}, {what}", value) for what, value in q.diagnostics()]
+        self.inducing = U
+
+    @property
+    def log_ratios(self) -> list[tf.Tensor]:
+        return [draw.log_p_minus_log_q for draw in self.draws if isinstance(draw, LayerDraw)]
+
+
+class ConditionedResidual(ConditionedLayer):
+    """A block given the inducing activations from below: its layers drawn."""
+
+    def __init__(self, U: tf.Tensor, parts: list[_Chain]) -> None:
+        self._U = U
+        self._parts = parts
+
+    def kl(self) -> tf.Tensor:
+        return sum(kl for part in self._parts for kl in part.kl)
+
+    def diagnostics(self) -> list[tuple[str, tf.Tensor]]:
+        return [pair for part in self._parts for pair in part.diagnostics]
+
+    def predict(self, X: tf.Tensor, full_cov: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+        raise NotImplementedError("A block has no moments: its layers are drawn, not integrated.")
+
+    def draw(self, num_samples: int | None, seed: tf.Tensor) -> ResidualDraw:
+        log_ratio = sum(ratio for part in self._parts for ratio in part.log_ratios)
+        at_U = tf.add(*(part.inducing for part in self._parts))
+        return ResidualDraw([part.draws for part in self._parts], log_ratio, (self._U, at_U))
+
+
+class ResidualDraw(LayerDraw):
+    """Draws of a block's layers."""
+
+    def __init__(
+        self,
+        chains: list[list[Deterministic | LayerDraw]],
+        log_p_minus_log_q: tf.Tensor,
+        known: tuple[tf.Tensor, tf.Tensor],
+    ) -> None:
+        """Keep the draws.
+
+        :param chains: the draws of the chain's layers, and of the shortcut's.
+        :param log_p_minus_log_q: [] or [S].
+        :param known: the inducing activations, and the block's values there.
+        """
+        self._chains = chains
+        self.log_p_minus_log_q = log_p_minus_log_q
+        self._known = known
+
+    def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        values = []
+        for i, chain in enumerate(self._chains):
+            F = X
+            for j, draw in enumerate(chain):
+                layer_seed = fold_in(fold_in(seed, i), j)
+                F = draw(F) if isinstance(draw, Deterministic) else draw.rows(F, layer_seed)
+            values.append(F)
+        return tf.add(*values)
+
+    def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, ResidualDraw]:
+        if X is self._known[0]:
+            return self._known[1], self
+        values, chains = [], []
+        for i, chain in enumerate(self._chains):
+            F, extended = X, list(chain)
+            for j, draw in enumerate(chain):
+                if isinstance(draw, Deterministic):
+                    F = draw(F)
+                else:
+                    F, extended[j] = draw.extend(F, fold_in(fold_in(seed, i), j))
+            values.append(F)
+            chains.append(extended)
+        return tf.add(*values), ResidualDraw(chains, self.log_p_minus_log_q, self._known)
+
+    def function(self, num_features: int, seed: tf.Tensor) -> ResidualFunction:
+        chains = [
+            [
+                draw.function(num_features, seed) if isinstance(draw, LayerDraw) else draw
+                for draw in chain
+            ]
+            for chain in self._chains
+        ]
+        return ResidualFunction(chains, self.log_p_minus_log_q)
+
+
+class ResidualFunction(LayerFunction):
+    """Drawn functions of a block's layers."""
+
+    def __init__(
+        self, chains: list[list[Deterministic | LayerFunction]], log_p_minus_log_q: tf.Tensor
+    ) -> None:
+        """Keep the functions of the chain, and those of the shortcut."""
+        self._chains = chains
+        self.log_p_minus_log_q = log_p_minus_log_q
+
+    def __call__(self, X: tf.Tensor) -> tf.Tensor:
+        values = []
+        for chain in self._chains:
+            F = X
+            for function in chain:
+                F = function(F)
+            values.append(F)
+        return tf.add(*values)
