@@ -14,6 +14,7 @@ not formed.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -50,7 +51,7 @@ class Convolution:
     @property
     def num_weights(self) -> int:
         """K, of one filter."""
-        return int(np.prod(self.kernel_size)) * self.input_shape[2]
+        return math.prod(self.kernel_size) * self.input_shape[2]
 
     @property
     def output_size(self) -> tuple[int, int]:
@@ -74,17 +75,18 @@ class Convolution:
         """
         P = weights.shape[-1]
         if weights.shape.rank == 2:
-            values = self._convolve(self._padded(X), weights)
+            values = self._convolved(X, weights)
             return tf.reshape(values, tf.concat([tf.shape(X)[:-1], [self.num_locations * P]], 0))
         if X.shape.rank == 3:
-            each = lambda one: self._convolve(self._padded(one[0]), one[1])  # noqa: E731
-            values = tf.map_fn(each, (X, weights), fn_output_signature=X.dtype)
+            values = tf.map_fn(
+                lambda one: self._convolved(*one), (X, weights), fn_output_signature=X.dtype
+            )
             N = tf.shape(X)[1]
         else:
             # One convolution with the filters of all samples.
             S, N = tf.shape(weights)[0], tf.shape(X)[0]
             filters = tf.reshape(tf.transpose(weights, [1, 0, 2]), [self.num_weights, S * P])
-            values = self._convolve(self._padded(X), filters)
+            values = self._convolved(X, filters)
             values = tf.reshape(values, [N, self.num_locations, S, P])
             values = tf.transpose(values, [2, 0, 1, 3])
         return tf.reshape(values, [tf.shape(weights)[0], N, self.num_locations * P])
@@ -101,78 +103,87 @@ class Convolution:
         rows = tf.shape(X)[-2] * self.num_locations
         return tf.reshape(patches, tf.concat([tf.shape(X)[:-2], [rows, self.num_weights]], 0))
 
-    @check_shapes("X: [batch..., M, D]", "precision: [M, ...]", "return: [batch..., K, K]")
-    def second_moment(self, X: tf.Tensor, precision: tf.Tensor) -> tf.Tensor:
-        """sum_p lambda(p) a(p) a(p)^T over all locations of all images.
-
-        :param X: [M, D] or [S, M, D].
-        :param precision: lambda, one for each image [M], or for each location [M, H', W'].
-        :return: [K, K] or [S, K, K].
-        """
-        precision = self._over_locations(precision)
-
-        def moment(X: tf.Tensor) -> tf.Tensor:
-            return self._autocorrelation(self._padded(X), precision)
-
-        return _for_each_sample(moment, X)
-
     @check_shapes(
         "X: [batch..., M, D]",
         "precision: [M, ...]",
         "V: [M, height, width, P]",
-        "return: [batch..., K, P]",
+        "return[0]: [batch..., K, K]",
+        "return[1]: [batch..., K, P]",
     )
-    def first_moment(self, X: tf.Tensor, precision: tf.Tensor, V: tf.Tensor) -> tf.Tensor:
-        """sum_p lambda(p) a(p) v(p)^T over all locations of all images.
+    def moments(
+        self, X: tf.Tensor, precision: tf.Tensor, V: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """The sums of lambda(p) a(p) a(p)^T and of lambda(p) a(p) v(p)^T over all patches.
 
         :param X: [M, D] or [S, M, D].
-        :param precision: as in :meth:`second_moment`.
+        :param precision: lambda, one for each image [M], or for each location [M, H', W'].
         :param V: [M, H', W', P].
-        :return: [K, P] or [S, K, P].
+        :return: [K, K] and [K, P], or [S, K, K] and [S, K, P].
         """
-        weighted = self._over_locations(precision) * V
+        precision, V = self._over_locations(precision), tf.convert_to_tensor(V)
+        if X.shape.rank == 2:
+            return self._moments(X, precision, V)
+        return tf.map_fn(
+            lambda one: self._moments(one, precision, V),
+            X,
+            fn_output_signature=(X.dtype, X.dtype),
+        )
 
-        def moment(X: tf.Tensor) -> tf.Tensor:
-            moment = self._correlate(self._padded(X), weighted)
-            return tf.reshape(moment, [self.num_weights, V.shape[-1]])
-
-        return _for_each_sample(moment, X)
-
-    def _autocorrelation(self, images: tf.Tensor, precision: tf.Tensor) -> tf.Tensor:
-        """:meth:`second_moment` of padded images, for lambda of [M, H', W', 1]."""
-        (height, width), C = self.kernel_size, self.input_shape[2]
+    def _moments(
+        self, X: tf.Tensor, precision: tf.Tensor, V: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """:meth:`moments` for X of [M, D] and lambda of [M, H', W', 1]."""
+        (height, width), C, P = self.kernel_size, self.input_shape[2], V.shape[-1]
         # Rows of the kernel count as blocks: those on and below the diagonal are computed, and
         # those below are reflected.
         block = np.arange(self.num_weights) // (width * C)
-        below = tf.constant(block[:, None] > block[None, :], images.dtype)
+        below = tf.constant(block[:, None] > block[None, :], X.dtype)
 
+        # Nothing is kept for the gradient but the arguments, which are in memory anyway; and of
+        # what is as large as the images, little at a time, which takes control over the order.
         @tf.custom_gradient
-        def autocorrelation(images: tf.Tensor, precision: tf.Tensor) -> tuple[tf.Tensor, Gradient]:
-            columns: list[tf.Tensor] = []
+        def moments(
+            X: tf.Tensor, precision: tf.Tensor, V: tf.Tensor
+        ) -> tuple[tuple[tf.Tensor, tf.Tensor], Gradient]:
+            images = self._padded(X)
+            first = self._correlate(images, precision * V, height)
+            columns = [first]
             for row, column in self._places:
-                with tf.control_dependencies(columns[-1:]):  # one window in memory at a time
+                with tf.control_dependencies(columns[-1:]):
                     window = precision * self._window(images, row, column)
-                    column = self._correlate(images[:, row:], window, height - row)
-                    column = tf.reshape(column, [(height - row) * width * C, C])
-                    columns.append(tf.pad(column, [[row * width * C, 0], [0, 0]]))
-            lower = tf.concat(columns, axis=1)
-            moment = lower + tf.linalg.matrix_transpose(below * lower)
+                    part = self._correlate(images[:, row:], window, height - row)
+                    columns.append(tf.pad(part, [[row * width * C, 0], [0, 0]]))
+            lower = tf.concat(columns[1:], axis=1)
+            second = lower + tf.linalg.matrix_transpose(below * lower)
 
-            def gradient(d: tf.Tensor) -> tuple[tf.Tensor, ...]:
-                # With D = d + d^T:  da(p) = lambda(p) D a(p),  dlambda(p) = 1/2 a(p)^T D a(p).
-                filters = tf.split(d + tf.linalg.matrix_transpose(d), len(self._places), axis=1)
-                d_images, d_precision = tf.zeros_like(images), tf.zeros_like(precision)
-                for place, D in zip(self._places, filters, strict=True):
-                    with tf.control_dependencies([d_images]):
-                        Da = self._convolve(images, D)
-                        window = self._window(images, *place)
-                        d_precision += 0.5 * tf.reduce_sum(window * Da, axis=-1, keepdims=True)
-                        d_images += self._placed(precision * Da, tf.shape(images), *place)
-                return once_only((d_images, d_precision), images, precision)
+            def gradient(d_second: tf.Tensor, d_first: tf.Tensor) -> tuple[tf.Tensor, ...]:
+                # With D = d_second + d_second^T and d = d_first:
+                #     da(p) = lambda(p) [D a(p) + d v(p)],    dv(p) = lambda(p) d^T a(p),
+                #     dlambda(p) = a(p)^T [1/2 D a(p) + d v(p)],
+                # for one place of the kernel after the other.
+                D = tf.split(d_second + tf.linalg.matrix_transpose(d_second), height * width, 1)
+                d = tf.split(d_first, height * width)
+                with tf.control_dependencies([d_second, d_first]):
+                    images = self._padded(X)
+                    d_images, d_precision = tf.zeros_like(images), tf.zeros_like(precision)
+                for place, D_place, d_place in zip(self._places, D, d, strict=True):
+                    with tf.control_dependencies([d_images, d_precision]):
+                        Da = self._convolved(X, D_place)
+                        dv = tf.matmul(tf.reshape(V, [-1, P]), d_place, transpose_b=True)
+                        dv = tf.reshape(dv, tf.shape(Da))
+                        both = (0.5 * Da + dv) * self._window(images, *place)
+                        d_precision += tf.reduce_sum(both, axis=-1, keepdims=True)
+                        both = precision * (Da + dv)
+                        d_images += self._placed(both, tf.shape(images), *place)
+                with tf.control_dependencies([d_images, d_precision]):
+                    dV = precision * self._convolved(X, d_first)
+                dX = tf.reshape(self._cropped(d_images), tf.shape(X))
+                return once_only((dX, d_precision, dV), X, precision, V)
 
-            return moment, gradient
+            return (second, first), gradient
 
-        return autocorrelation(images, precision)
+        second, first = moments(X, precision, V)
+        return second, first
 
     def _along(self, axis: int) -> tuple[int, tuple[int, int]]:
         """The number of locations along an axis, and the zeros before and after."""
@@ -220,29 +231,37 @@ class Convolution:
             end_mask=0b1001,
         )
 
-    def _convolve(self, images: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-        """Padded images [..., H, W, C] and filters [K, P] -> [N, H', W', P], of all images."""
-        images = tf.reshape(images, tf.concat([[-1], tf.shape(images)[-3:]], axis=0))
-        filters = tf.reshape(weights, [*self.kernel_size, self.input_shape[2], weights.shape[-1]])
-        return tf.nn.conv2d(images, filters, self.stride, "VALID")
+    def _cropped(self, images: tf.Tensor) -> tf.Tensor:
+        """The transpose of :meth:`_padded`: images without the zeros around them."""
+        (_, (top, _)), (_, (left, _)) = self._along(0), self._along(1)
+        height, width, _ = self.input_shape
+        return images[:, top : top + height, left : left + width]
 
-    def _correlate(
-        self, images: tf.Tensor, outputs: tf.Tensor, height: int | None = None
-    ) -> tf.Tensor:
+    def _filters(self, weights: tf.Tensor) -> tf.Tensor:
+        """[K, P] -> [height, width, C, P]"""
+        return tf.reshape(weights, [*self.kernel_size, self.input_shape[2], -1])
+
+    def _convolved(self, X: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+        """[..., D] and [K, P] -> [N, H', W', P], with one axis for all images."""
+        images = tf.reshape(X, [-1, *self.input_shape])
+        return tf.nn.conv2d(images, self._filters(weights), self.stride, self.padding.upper())
+
+    def _correlate(self, images: tf.Tensor, outputs: tf.Tensor, height: int) -> tf.Tensor:
         """The gradient of sum(outputs * conv(images, filter)) with respect to the filter.
 
         :param images: padded, [M, H, W, C]. :param outputs: [M, H', W', P].
-        :param height: of the kernel, if it is another than the convolution's.
-        :return: [height, width, C, P].
+        :param height: of the filter, in rows; the kernel's, or less if rows of images are left out.
+        :return: [height * width * C, P].
         """
-        size = [height or self.kernel_size[0], self.kernel_size[1], self.input_shape[2]]
-        return tf.raw_ops.Conv2DBackpropFilter(
+        size = [height, self.kernel_size[1], self.input_shape[2]]
+        moment = tf.raw_ops.Conv2DBackpropFilter(
             input=images,
             filter_sizes=[*size, outputs.shape[-1]],
             out_backprop=outputs,
             strides=[1, self.stride, self.stride, 1],
             padding="VALID",
         )
+        return tf.reshape(moment, [math.prod(size), outputs.shape[-1]])
 
     def _over_locations(self, precision: tf.Tensor) -> tf.Tensor:
         """[M] or [M, H', W'] -> [M, H', W', 1]"""
@@ -250,7 +269,3 @@ class Convolution:
             precision = precision[:, None, None]
         shape = tf.concat([tf.shape(precision)[:1], self.output_size], axis=0)
         return tf.broadcast_to(precision, shape)[..., None]
-
-
-def _for_each_sample(moment, X: tf.Tensor) -> tf.Tensor:  # type: ignore[no-untyped-def]
-    return moment(X) if X.shape.rank == 2 else tf.map_fn(moment, X)

@@ -61,9 +61,10 @@ def test_patches_and_outputs(convolution, rng):
 
 
 @geometries
-@pytest.mark.parametrize("per_location", [False, True])
-@pytest.mark.parametrize("batch", [(M,), (S, M), (1,)], ids=str)
-def test_moments_and_their_gradients(convolution, per_location, batch, rng):
+@pytest.mark.parametrize(
+    "batch, per_location", [((M,), False), ((S, M), True), ((1,), True)], ids=str
+)
+def test_moments_and_their_gradients(convolution, batch, per_location, rng):
     num_images, size = batch[-1], convolution.output_size
     X = images(rng, convolution, *batch)
     precision = np.exp(rng.normal(size=(num_images, *(size if per_location else ()))))
@@ -76,14 +77,8 @@ def test_moments_and_their_gradients(convolution, per_location, batch, rng):
         v = weight * tf.reshape(V, (num_images, -1, P))
         return second, tf.einsum("...mlk,mlp->...kp", a, v)
 
-    def ours(X, precision, V):
-        return (
-            convolution.second_moment(X, precision),
-            convolution.first_moment(X, precision, V),
-        )
-
     inputs = (X, precision, V)
-    mine, mine_gradients = with_gradients(ours, inputs)
+    mine, mine_gradients = with_gradients(convolution.moments, inputs)
     theirs, their_gradients = with_gradients(explicit, inputs)
     for one, other in zip(mine + mine_gradients, theirs + their_gradients, strict=True):
         assert one.shape == other.shape
@@ -110,11 +105,9 @@ def test_compiled_moments_are_the_same(rng):
     inputs = (
         images(rng, convolution, S, M),
         tf.constant(np.exp(rng.normal(size=M))),
+        tf.constant(rng.normal(size=(M, *convolution.output_size, P))),
     )
-
-    def moment(X, precision):
-        return (convolution.second_moment(X, precision),)
-
+    moment = convolution.moments
     eager, eager_gradients = with_gradients(moment, inputs)
     compiled, gradients = tf.function(lambda: with_gradients(moment, inputs))()
     for one, other in zip(eager + eager_gradients, compiled + gradients, strict=True):

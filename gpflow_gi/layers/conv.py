@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from ..convolution import Convolution, Padding
@@ -65,7 +66,7 @@ class Conv2DLayer(Layer):
         self.filters = positive_integer("filters", filters)
         if padding not in ("same", "valid"):
             raise ValueError(f'padding must be "same" or "valid", but is {padding!r}.')
-        if isinstance(kernel_size, int):
+        if isinstance(kernel_size, int | np.integer):
             kernel_size = (kernel_size, kernel_size)
         height, width, channels = _sizes("input_shape", input_shape, 3)
         kernel_height, kernel_width = _sizes("kernel_size", kernel_size, 2)
@@ -170,8 +171,7 @@ class PatchBasis(WeightBasis):
 
     def moments(self, precision: tf.Tensor, V: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         # Those of the patches, with s a(p) in the place of a(p).
-        second = self.convolution.second_moment(self.inputs, precision)
-        first = self.convolution.first_moment(self.inputs, precision, V)
+        second, first = self.convolution.moments(self.inputs, precision, V)
         return tf.square(self.scale) * second, self.scale * first
 
 
