@@ -6,8 +6,8 @@ import pytest
 import tensorflow as tf
 
 import gpflow_gi as gi
-from gpflow_gi.architectures import bnn, build_bnn
-from gpflow_gi.architectures.bnn import INFERENCE
+from gpflow_gi.architectures import build_bnn, networks
+from gpflow_gi.architectures.networks import INFERENCE
 from gpflow_gi.bounds import estimate_elbo
 from gpflow_gi.experiments import settings
 
@@ -102,7 +102,7 @@ def test_float32_trains(data):
 
 
 def test_the_command_line_names_the_same_priors():
-    assert set(settings.PRIORS) == set(bnn.PRIORS)
+    assert set(settings.PRIORS) == set(networks.PRIORS)
 
 
 def test_other_likelihoods_and_many_rows(rng):

@@ -2,6 +2,7 @@
 
 from .bnn import build_bnn
 from .deep_gp import build_deep_gp
+from .resnet import build_resnet
 from .sparse_gp import build_sparse_gp
 
-__all__ = ["build_bnn", "build_deep_gp", "build_sparse_gp"]
+__all__ = ["build_bnn", "build_deep_gp", "build_resnet", "build_sparse_gp"]

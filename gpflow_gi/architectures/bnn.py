@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -13,11 +13,17 @@ from ..layers import DenseLayer
 from ..models import DeepGP
 from ..models.targets import check_likelihood
 from ..nonlinearities import Nonlinearity, as_nonlinearity
-from ..posteriors import Factorised, GlobalInducing, LocalInducing, Posterior, Prior
-from ..posteriors.pseudo_data import largest_precision
-from ..priors import NealPrior, ScalePrior, StandardPrior, WeightPrior
-from ..seeds import as_seed
-from ..validation import finite_array, positive_integer, positive_number
+from ..priors import WeightPrior
+from ..validation import finite_array, positive_integer
+from .networks import (
+    Method,
+    hidden_posterior,
+    last_posterior,
+    methods_of_layers,
+    new_prior,
+    prior_maker,
+    within_bounds,
+)
 from .start import (
     NOISE_VARIANCE,
     as_regression,
@@ -26,33 +32,6 @@ from .start import (
     check_rows,
     output_dim_for,
 )
-
-Method: TypeAlias = Literal["global", "local", "factorised", "prior"]
-
-METHODS: tuple[Method, ...] = ("global", "local", "factorised", "prior")
-"""What a layer can have."""
-
-INFERENCE = (
-    "global",
-    "local",
-    "factorised",
-    "factorised -> global",
-    "local -> global",
-    "prior -> global",
-)
-"""What a network can have. Before an arrow stand all layers but for the last."""
-
-PRIORS: dict[str, Callable[[float], WeightPrior]] = {
-    "neal": NealPrior,
-    "standard": StandardPrior,
-    "scale": lambda scale: ScalePrior(scale=scale),
-}
-
-HIDDEN_PRECISION = 1.0
-"""Of a hidden layer's pseudo-outputs at the start, in units of their mean square."""
-
-FACTORISED_DEVIATION = 0.5
-"""Of factorised weights at the start, in units of the prior's standard deviation."""
 
 
 def build_bnn(
@@ -116,8 +95,8 @@ def build_bnn(
     """
     X, Y = check_rows(X, Y)
     widths = _check_widths(widths)
-    methods = _methods_of_layers(inference, len(widths) + 1)
-    make_prior = _prior_maker(prior, prior_scale)
+    methods = methods_of_layers(inference, len(widths) + 1)
+    make_prior = prior_maker(prior, prior_scale)
     function = as_nonlinearity(nonlinearity)
     if likelihood is None:
         likelihood = Gaussian(NOISE_VARIANCE)
@@ -137,29 +116,14 @@ def build_bnn(
     layers: list[Any] = []
     Z = U  # the inducing points below a layer
     for i, method in enumerate(methods):
-        weight_prior = make_prior()
-        if not isinstance(weight_prior, WeightPrior):
-            raise TypeError(
-                f"prior must be a function that makes one of gpflow_gi.priors, but it made "
-                f"{weight_prior!r}."
-            )
-        if method == "prior":
-            weight_prior.follow_prior()  # a random scale too is drawn from its prior
         A = np.hstack([Z, np.ones((len(Z), 1))]) if bias else Z
-        K = A.shape[1]
-        deviation = np.median(weight_prior.draw(K, 101, as_seed(seed)).standard_deviation)
+        weight_prior, deviation = new_prior(make_prior, method, A.shape[1], seed)
         if i < len(widths):
-            W = deviation * rng.normal(size=(K, dims[i + 1]))
+            W = deviation * rng.normal(size=(A.shape[1], dims[i + 1]))
             outputs = A @ W
-            # Units that are all zero, as dead ReLUs leave them, have no scale.
-            precision = np.full(len(Z), HIDDEN_PRECISION / (np.mean(outputs**2) or 1.0))
-            precision = _within_bounds(precision)
-            posterior = _posterior(method, Z, W, deviation, outputs, precision, "diagonal")
+            posterior = hidden_posterior(method, Z, W, deviation, outputs)
         else:
-            # The mean of the weights given the pseudo-data (the paper's eq. 8 and 9).
-            B = np.eye(K) / deviation**2 + (A.T * Lambda) @ A
-            W = np.linalg.solve(B, (A.T * Lambda) @ V)
-            posterior = _posterior(method, Z, W, deviation, V, Lambda, "full")
+            posterior = last_posterior(method, Z, A, deviation, V, Lambda)
         layers.append(DenseLayer(dims[i], dims[i + 1], posterior, prior=weight_prior, bias=bias))
         if i < len(widths):
             layers.append(function)
@@ -181,49 +145,6 @@ def _check_widths(widths: Any) -> list[int]:
     return [positive_integer(f"widths[{i}]", width) for i, width in enumerate(widths)]
 
 
-def _methods_of_layers(inference: Any, num_layers: int) -> list[Method]:
-    if isinstance(inference, str):
-        lower, arrow, last = inference.partition(" -> ")
-        if inference not in INFERENCE:
-            known = ", ".join(f'"{name}"' for name in INFERENCE)
-            raise ValueError(
-                f"inference must be one of {known}, or a list with one method per layer, but is "
-                f"{inference!r}."
-            )
-        methods: list[Any] = [lower] * (num_layers - 1) + [last if arrow else lower]
-        return methods
-    methods = list(inference) if isinstance(inference, list | tuple) else [inference]
-    for method in methods:
-        if method not in METHODS:
-            known = ", ".join(f'"{name}"' for name in METHODS)
-            raise ValueError(f"inference may hold {known}, but holds {method!r}.")
-    if len(methods) != num_layers:
-        raise ValueError(
-            f"inference names {len(methods)} layers, but there are {num_layers}: one for each of "
-            "widths and the last."
-        )
-    return methods
-
-
-def _prior_maker(prior: Any, prior_scale: float) -> Callable[[], WeightPrior]:
-    prior_scale = positive_number("prior_scale", prior_scale)
-    if isinstance(prior, str):
-        if prior not in PRIORS:
-            known = ", ".join(f'"{name}"' for name in PRIORS)
-            raise ValueError(f"prior must be one of {known}, or a function, but is {prior!r}.")
-        return lambda: PRIORS[prior](prior_scale)
-    if isinstance(prior, WeightPrior) or not callable(prior):
-        raise TypeError(
-            "prior must be a name, or a function without arguments that makes a new prior for each "
-            f"layer, but is {prior!r}."
-        )
-    if prior_scale != 1.0:
-        raise ValueError(
-            f"prior_scale is {prior_scale:g}, but prior is a function; set the scale there."
-        )
-    return prior
-
-
 def _regression_on_targets(
     X: np.ndarray, Y: np.ndarray, U: np.ndarray, likelihood: Likelihood
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -242,32 +163,4 @@ def _regression_on_targets(
     np.add.at(sums, nearest, values)
     # An inducing point to which no row is nearest counts for a hundredth of one.
     Lambda = np.maximum(counts, 0.01) / noise
-    return sums / np.maximum(counts, 1)[:, None], _within_bounds(Lambda)
-
-
-def _within_bounds(Lambda: np.ndarray) -> np.ndarray:
-    return np.clip(Lambda, 2 / largest_precision(), largest_precision() / 2)
-
-
-def _posterior(
-    method: Method,
-    Z: np.ndarray,
-    W: np.ndarray,
-    deviation: float,
-    V: np.ndarray,
-    Lambda: np.ndarray,
-    precision: Literal["diagonal", "full"],
-) -> Posterior:
-    """A posterior that starts at weights W [K, P], or at pseudo-data V [M, P], Lambda [M] at Z."""
-    if method == "prior":
-        return Prior()
-    if method == "factorised":
-        return Factorised(mean=W, standard_deviation=FACTORISED_DEVIATION * deviation)
-    pseudo: dict[str, Any] = {
-        "pseudo_outputs": V,
-        "pseudo_precision": Lambda,
-        "precision": precision,
-    }
-    if method == "global":
-        return GlobalInducing(*V.shape, **pseudo)
-    return LocalInducing(Z, V.shape[1], **pseudo)
+    return sums / np.maximum(counts, 1)[:, None], within_bounds(Lambda)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 
@@ -227,14 +227,9 @@ class ResidualDraw(LayerDraw):
         return tf.add(*values), ResidualDraw(chains, self.log_p_minus_log_q, self._known)
 
     def function(self, num_features: int, seed: tf.Tensor) -> ResidualFunction:
-        chains = [
-            [
-                draw.function(num_features, seed) if isinstance(draw, LayerDraw) else draw
-                for draw in chain
-            ]
-            for chain in self._chains
-        ]
-        return ResidualFunction(chains, self.log_p_minus_log_q)
+        # Weights leave nothing open, and so need no seed: see has_features.
+        functions = cast(list[list[Deterministic | LayerFunction]], self._chains)
+        return ResidualFunction(functions, self.log_p_minus_log_q)
 
 
 class ResidualFunction(LayerFunction):

@@ -26,7 +26,7 @@ from ..models.test_every_likelihood import TESTED as LIKELIHOODS
 from ..models.test_every_likelihood import log_normal
 
 D = 2
-INFERENCE = gi.architectures.bnn.INFERENCE
+INFERENCE = gi.architectures.networks.INFERENCE
 
 
 def inputs(rng, input_dim, last_is_category=False, N=6):

@@ -1,0 +1,179 @@
+"""What networks have in common: a method and a prior for each layer of weights, and their start."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from ..posteriors import Factorised, GlobalInducing, LocalInducing, Posterior, Prior
+from ..posteriors.pseudo_data import largest_precision
+from ..priors import NealPrior, ScalePrior, StandardPrior, WeightPrior
+from ..seeds import as_seed
+from ..validation import positive_number
+
+Method: TypeAlias = Literal["global", "local", "factorised", "prior"]
+
+METHODS: tuple[Method, ...] = ("global", "local", "factorised", "prior")
+"""What a layer can have."""
+
+INFERENCE = (
+    "global",
+    "local",
+    "factorised",
+    "factorised -> global",
+    "local -> global",
+    "prior -> global",
+)
+"""What a network can have. Before an arrow stand all layers but for the last."""
+
+PRIORS: dict[str, Callable[[float], WeightPrior]] = {
+    "neal": NealPrior,
+    "standard": StandardPrior,
+    "scale": lambda scale: ScalePrior(scale=scale),
+}
+
+HIDDEN_PRECISION = 1.0
+"""Of a hidden layer's pseudo-outputs at the start, in units of their mean square."""
+
+FACTORISED_DEVIATION = 0.5
+"""Of factorised weights at the start, in units of the prior's standard deviation."""
+
+
+def methods_of_layers(inference: Any, num_layers: int) -> list[Method]:
+    """The method of each layer of weights.
+
+    :param inference: one of :data:`INFERENCE`, or a list with one of :data:`METHODS` for each.
+    :raises ValueError: if it is neither.
+    """
+    if isinstance(inference, str):
+        lower, arrow, last = inference.partition(" -> ")
+        if inference not in INFERENCE:
+            known = ", ".join(f'"{name}"' for name in INFERENCE)
+            raise ValueError(
+                f"inference must be one of {known}, or a list with one method per layer, but is "
+                f"{inference!r}."
+            )
+        methods: list[Any] = [lower] * (num_layers - 1) + [last if arrow else lower]
+        return methods
+    methods = list(inference) if isinstance(inference, list | tuple) else [inference]
+    for method in methods:
+        if method not in METHODS:
+            known = ", ".join(f'"{name}"' for name in METHODS)
+            raise ValueError(f"inference may hold {known}, but holds {method!r}.")
+    if len(methods) != num_layers:
+        raise ValueError(
+            f"inference names {len(methods)} layers, but there are {num_layers} with weights, the "
+            "last one included."
+        )
+    return methods
+
+
+def prior_maker(prior: Any, prior_scale: float) -> Callable[[], WeightPrior]:
+    """A function that makes a new prior for each layer.
+
+    :raises ValueError: if the name is unknown, or if a scale is given beside a function.
+    :raises TypeError: if `prior` is neither a name nor a function.
+    """
+    prior_scale = positive_number("prior_scale", prior_scale)
+    if isinstance(prior, str):
+        if prior not in PRIORS:
+            known = ", ".join(f'"{name}"' for name in PRIORS)
+            raise ValueError(f"prior must be one of {known}, or a function, but is {prior!r}.")
+        return lambda: PRIORS[prior](prior_scale)
+    if isinstance(prior, WeightPrior) or not callable(prior):
+        raise TypeError(
+            "prior must be a name, or a function without arguments that makes a new prior for each "
+            f"layer, but is {prior!r}."
+        )
+    if prior_scale != 1.0:
+        raise ValueError(
+            f"prior_scale is {prior_scale:g}, but prior is a function; set the scale there."
+        )
+    return prior
+
+
+def new_prior(
+    make_prior: Callable[[], WeightPrior], method: Method, num_weights: int, seed: int
+) -> tuple[WeightPrior, float]:
+    """A layer's prior, and the standard deviation of weights that are drawn from it.
+
+    :param num_weights: to each output.
+    :raises TypeError: if what was made is no prior.
+    """
+    prior = make_prior()
+    if not isinstance(prior, WeightPrior):
+        raise TypeError(
+            f"prior must be a function that makes one of gpflow_gi.priors, but it made {prior!r}."
+        )
+    if method == "prior":
+        prior.follow_prior()  # a random scale too is drawn from its prior
+    deviations = prior.draw(num_weights, 101, as_seed(seed)).standard_deviation
+    return prior, float(np.median(deviations))
+
+
+def hidden_posterior(
+    method: Method, Z: np.ndarray, W: np.ndarray, deviation: float, outputs: np.ndarray
+) -> Posterior:
+    """A posterior that starts at weights, or at what they make of the inducing points.
+
+    :param Z: inducing points from below, [M, D] or [M, H, W, C].
+    :param W: [K, P].
+    :param deviation: of the weights' prior.
+    :param outputs: [M, P] or [M, H, W, P].
+    """
+    # Units that are all zero, as dead ReLUs leave them, have no scale.
+    precision = HIDDEN_PRECISION / float(np.mean(outputs**2) or 1.0)
+    # The locations of an image count together as one observation.
+    precision /= math.prod(outputs.shape[1:-1])
+    Lambda = within_bounds(np.full(len(Z), precision))
+    return _posterior(method, Z, W, deviation, outputs, Lambda, "diagonal")
+
+
+def last_posterior(
+    method: Method,
+    Z: np.ndarray,
+    A: np.ndarray,
+    deviation: float,
+    V: np.ndarray,
+    Lambda: np.ndarray,
+) -> Posterior:
+    """A posterior that starts as the regression on V [M, P], of precisions Lambda [M].
+
+    :param A: what the weights are multiplied with at Z, [M, K].
+    """
+    # The mean of the weights given the pseudo-data (the paper's eq. 8 and 9).
+    B = np.eye(A.shape[1]) / deviation**2 + (A.T * Lambda) @ A
+    W = np.linalg.solve(B, (A.T * Lambda) @ V)
+    return _posterior(method, Z, W, deviation, V, Lambda, "full")
+
+
+def within_bounds(Lambda: np.ndarray) -> np.ndarray:
+    """A pseudo-precision that is none of the largest or smallest."""
+    return np.clip(Lambda, 2 / largest_precision(), largest_precision() / 2)
+
+
+def _posterior(
+    method: Method,
+    Z: np.ndarray,
+    W: np.ndarray,
+    deviation: float,
+    V: np.ndarray,
+    Lambda: np.ndarray,
+    precision: Literal["diagonal", "full"],
+) -> Posterior:
+    """A posterior that starts at weights W [K, P], or at pseudo-data V, Lambda at Z."""
+    if method == "prior":
+        return Prior()
+    if method == "factorised":
+        return Factorised(mean=W, standard_deviation=FACTORISED_DEVIATION * deviation)
+    pseudo: dict[str, Any] = {
+        "pseudo_outputs": V,
+        "pseudo_precision": Lambda,
+        "precision": precision,
+    }
+    if method == "global":
+        return GlobalInducing(len(V), V.shape[1:], **pseudo)
+    return LocalInducing(Z, V.shape[1:], **pseudo)

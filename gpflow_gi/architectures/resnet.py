@@ -1,0 +1,149 @@
+"""Residual networks of Bayesian convolutions from images and a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+from gpflow.keras import tf_keras
+from gpflow.likelihoods import Likelihood, Softmax
+
+from ..convolution import Convolution
+from ..layers import Conv2DLayer, DenseLayer, Residual
+from ..models import DeepGP
+from ..models.targets import check_likelihood, check_targets
+from ..nonlinearities import relu
+from ..priors import WeightPrior
+from ..validation import finite_array, positive_integer
+from .networks import (
+    Method,
+    hidden_posterior,
+    last_posterior,
+    methods_of_layers,
+    new_prior,
+    prior_maker,
+    within_bounds,
+)
+from .start import as_regression, check_numpy_seed, output_dim_for, some_rows
+
+
+def build_resnet(
+    X: Any,
+    Y: Any,
+    *,
+    width: int = 32,
+    num_blocks: int = 3,
+    inference: str | Sequence[Method] = "global",
+    prior: str | Callable[[], WeightPrior] = "neal",
+    prior_scale: float = 1.0,
+    num_inducing: int = 100,
+    likelihood: Likelihood | None = None,
+    num_samples: int = 1,
+    seed: int = 0,
+) -> DeepGP:
+    """The convolutional network of Ober & Aitchison (2021), section 3.4.
+
+    Conv, relu, block, average pooling of 2 x 2, block, average pooling of 2 x 2, block, average
+    pooling of all that is left, linear. A block is a shortcut in parallel with conv, relu, conv,
+    relu. All kernels are 3 x 3.
+
+    It starts at a network drawn from the prior, as :func:`build_bnn` does, through which inducing
+    images are pushed: some of the images, drawn at random. In the last layer their pseudo-outputs
+    are their targets, with the precision of as many observations as there are images for each.
+
+    Pixels should be standardised: the priors are made for that scale.
+
+    :param X: images, [N, H, W, C].
+    :param Y: targets, [N, Q]; labels 0, 1, ... in one column for the default likelihood.
+    :param width: channels of every layer.
+    :param num_blocks: of the blocks, with pooling between them.
+    :param inference: as in :func:`build_bnn`; a list has one method for each convolution, in the
+        order of the network, and one for the last layer: 2 num_blocks + 2.
+    :param prior: as in :func:`build_bnn`.
+    :param prior_scale: the factor on the weights' standard deviation, where `prior` is a name.
+    :param num_inducing: M, of the model and of every local layer; at most N.
+    :param likelihood: a GPflow likelihood; by default a softmax of as many classes as there are
+        labels.
+    :param num_samples: S, the samples of the bound in training.
+    :param seed: of the images and of the network that are drawn, an integer.
+    :raises ValueError: if an argument has the wrong shape, is not finite, or is unknown, if labels
+        are not whole numbers, or if pooling leaves nothing of the images.
+    :raises TypeError: if an argument is of the wrong kind.
+    """
+    X = finite_array("X", X, (None, None, None, None))
+    N, height, cols, _ = X.shape
+    Y = finite_array("Y", Y, (N, None))
+    width = positive_integer("width", width)
+    num_blocks = positive_integer("num_blocks", num_blocks)
+    num_inducing = positive_integer("num_inducing", num_inducing)
+    check_numpy_seed(seed)
+    methods = methods_of_layers(inference, 2 * num_blocks + 2)
+    make_prior = prior_maker(prior, prior_scale)
+    if min(height, cols) < 2 ** (num_blocks - 1):
+        raise ValueError(
+            f"num_blocks is {num_blocks}, but images of {height} x {cols} can be halved only "
+            f"{int(np.log2(min(height, cols)))} times between blocks."
+        )
+    if likelihood is None:
+        likelihood = Softmax(_num_classes(Y))
+    check_likelihood(likelihood)
+    P = output_dim_for(likelihood, Y.shape[1])
+    check_targets(likelihood, Y, P)
+
+    rng = np.random.default_rng(seed)
+    chosen = np.sort(some_rows(N, num_inducing, seed))
+    U = Z = X[chosen]
+    remaining = iter(methods)
+
+    def convolution() -> Conv2DLayer:
+        """The next convolution, and relu; takes Z through both."""
+        nonlocal Z
+        shape, method = Z.shape[1:], next(remaining)
+        geometry = Convolution(shape, (3, 3), 1, "same")
+        weight_prior, deviation = new_prior(make_prior, method, geometry.num_weights, seed)
+        W = (deviation * rng.normal(size=(geometry.num_weights, width))).astype(X.dtype)
+        outputs = geometry(tf.reshape(Z, [len(Z), -1]), tf.constant(W))
+        outputs = outputs.numpy().reshape(*Z.shape[:-1], width)
+        posterior = hidden_posterior(method, Z, W, deviation, outputs)
+        Z = np.maximum(outputs, 0.0)
+        return Conv2DLayer(shape, width, 3, posterior, prior=weight_prior)
+
+    layers: list[Any] = [convolution(), relu]
+    dtype = gpflow.default_float()
+    for i in range(num_blocks):
+        start = Z
+        layers.append(Residual([convolution(), relu, convolution(), relu]))
+        Z = start + Z
+        pooling = tf_keras.layers.AveragePooling2D(2, dtype=dtype)
+        if i + 1 == num_blocks:
+            pooling = tf_keras.layers.GlobalAveragePooling2D(dtype=dtype)
+        layers.append(pooling)
+        Z = pooling(tf.constant(Z)).numpy()
+
+    method = next(remaining)
+    weight_prior, deviation = new_prior(make_prior, method, width + 1, seed)
+    A = np.hstack([Z, np.ones((len(Z), 1), Z.dtype)])
+    regression = as_regression(likelihood, Y[chosen], P)
+    V, noise = (np.zeros((len(Z), P)), 1.0) if regression is None else regression
+    Lambda = within_bounds(np.full(len(Z), N / (len(Z) * noise)))
+    posterior = last_posterior(method, Z, A, deviation, V, Lambda)
+    layers.append(DenseLayer(width, P, posterior, prior=weight_prior))
+    return DeepGP(
+        layers,
+        likelihood,
+        num_data=N,
+        inducing_inputs=U if "global" in methods else None,
+        num_samples=num_samples,
+    )
+
+
+def _num_classes(Y: np.ndarray) -> int:
+    if Y.shape[1] != 1 or np.any(Y != np.floor(Y)) or Y.min() < 0:
+        raise ValueError(
+            "Y must hold labels 0, 1, ... in one column, or targets of the likelihood that is "
+            f"given; its shape is {list(Y.shape)}."
+        )
+    return int(Y.max()) + 1
