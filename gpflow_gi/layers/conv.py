@@ -13,6 +13,7 @@ from ..posteriors import Posterior
 from ..priors import NealPrior, WeightPrior, WeightScale
 from ..seeds import as_seed
 from ..validation import positive_integer
+from ..weight_root import WeightRoot
 from ..whitened import WhitenedGaussian, integrate
 from .base import ConditionedLayer, Layer, LayerFunction, check_posterior
 from .dense import WeightBasis
@@ -87,6 +88,11 @@ class Conv2DLayer(Layer):
             prior = NealPrior()
         if not isinstance(prior, WeightPrior):
             raise TypeError(f"prior must be one of gpflow_gi.priors, but is {prior!r}.")
+        if prior.kernel_size not in (None, self.convolution.kernel_size):
+            raise ValueError(
+                f"prior is a {type(prior).__name__} for kernels of {prior.kernel_size}, but the "
+                f"layer has kernel_size={self.convolution.kernel_size}; they must be equal."
+            )
         self.prior = prior
         posterior.bind(self.num_weights, self.filters)
         self.posterior = posterior
@@ -135,14 +141,17 @@ class Conv2DLayer(Layer):
             self.num_weights, num_samples, as_seed(None) if seed is None else seed
         )
         basis = PatchBasis(
-            self.posterior.basis_inputs(U), scale.standard_deviation, self.convolution
+            self.posterior.basis_inputs(U),
+            scale.standard_deviation,
+            self.convolution,
+            scale.spatial_sqrt,
         )
         q = self.posterior.q(basis, slice(0, self.filters), num_samples)
         return ConditionedConv2DLayer(basis, q, scale)
 
 
 class PatchBasis(WeightBasis):
-    """a(patch) = s patch: one basis function for each weight, pseudo-data at all patches of images.
+    """a(patch) = R^T patch: one basis function for each weight, pseudo-data at all patches.
 
     Its rows are patches, [N L, K] or [S, N L, K]; its inputs are images.
     """
@@ -150,19 +159,32 @@ class PatchBasis(WeightBasis):
     has_small_design = False
 
     def __init__(
-        self, inputs: tf.Tensor, standard_deviation: tf.Tensor, convolution: Convolution
+        self,
+        inputs: tf.Tensor,
+        standard_deviation: tf.Tensor,
+        convolution: Convolution,
+        spatial_sqrt: tf.Tensor | None = None,
     ) -> None:
         """Take patches as basis functions.
 
         :param inputs: U, [M, D] or [S, M, D].
         :param standard_deviation: s, of the weights' prior, [] or [S].
+        :param spatial_sqrt: T, where R = s T (x) I instead of s I: [places, places] or
+            [S, places, places].
         """
         super().__init__(inputs, standard_deviation, bias=False)
         self.convolution = convolution
+        if spatial_sqrt is not None:
+            self.root = WeightRoot(self.scale, spatial_sqrt)
+            self.is_sampled = self.is_sampled or spatial_sqrt.shape.rank == 3
 
     @property
     def design(self) -> tf.Tensor:
         return self._units(self.convolution.patches(self.inputs))
+
+    def weights(self, z: tf.Tensor) -> tf.Tensor:
+        """The filters w = R z, for z of [K, P] or [S, K, P]."""
+        return self.scale * z if self.root is None else self.root.times(z)
 
     def zero(self, num_outputs: int) -> tf.Tensor:
         samples = tf.shape(self.inputs)[:-2]
@@ -170,9 +192,18 @@ class PatchBasis(WeightBasis):
         return tf.zeros(shape, self.inputs.dtype)
 
     def moments(self, precision: tf.Tensor, V: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        # Those of the patches, with s a(p) in the place of a(p).
+        # Those of the patches, with R^T a(p) in the place of a(p).
         second, first = self.convolution.moments(self.inputs, precision, V)
-        return tf.square(self.scale) * second, self.scale * first
+        if self.root is None:
+            return tf.square(self.scale) * second, self.scale * first
+        half = tf.linalg.matrix_transpose(self.root.transposed_times(second))
+        return self.root.transposed_times(half), self.root.transposed_times(first)
+
+    def _units(self, X: tf.Tensor) -> tf.Tensor:
+        if self.root is None:
+            return super()._units(X)
+        columns = self.root.transposed_times(tf.linalg.matrix_transpose(X))
+        return tf.linalg.matrix_transpose(columns)
 
 
 class ConditionedConv2DLayer(ConditionedLayer):
@@ -210,7 +241,7 @@ class ConditionedConv2DLayer(ConditionedLayer):
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> Conv2DDraw:
         draw = self.q.draw(num_samples, seed)
         log_ratio = draw.log_p_minus_log_q + self._scale.log_p_minus_log_q
-        return Conv2DDraw(self._basis.scale * draw.z, self._basis.convolution, log_ratio)
+        return Conv2DDraw(self._basis.weights(draw.z), self._basis.convolution, log_ratio)
 
 
 class Conv2DDraw(LayerFunction):

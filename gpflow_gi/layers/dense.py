@@ -11,6 +11,7 @@ from ..posteriors import Posterior
 from ..priors import NealPrior, WeightPrior, WeightScale
 from ..seeds import as_seed
 from ..validation import positive_integer
+from ..weight_root import WeightRoot
 from ..whitened import WhitenedGaussian, integrate
 from .base import ConditionedLayer, Layer, LayerFunction, check_posterior
 
@@ -107,6 +108,9 @@ class DenseLayer(Layer):
 
 class WeightBasis(Basis):
     """a(x) = s [x, 1], or s x without a bias: one basis function for each weight, no residual."""
+
+    root: WeightRoot | None = None
+    """R of w = R z, where that is more than a scale."""
 
     def __init__(self, inputs: tf.Tensor, standard_deviation: tf.Tensor, bias: bool) -> None:
         """Scale what the weights are multiplied with.

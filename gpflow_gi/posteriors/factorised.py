@@ -11,9 +11,11 @@ import tensorflow_probability as tfp
 from gpflow.base import Parameter
 from gpflow.utilities import positive
 
+from .. import linalg
 from ..basis import Basis
 from ..validation import finite_array
-from ..whitened import DiagonalGaussian, WhitenedGaussian
+from ..weight_root import WeightRoot
+from ..whitened import DiagonalGaussian, WeightGaussian, WhitenedDraw, WhitenedGaussian
 from .base import Posterior
 
 if TYPE_CHECKING:
@@ -90,7 +92,48 @@ class Factorised(Posterior):
         return U
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
-        scale = cast("WeightBasis", basis).scale  # of w = scale z
-        return DiagonalGaussian(
-            self.mean[:, outputs] / scale, self.standard_deviation[:, outputs] / scale
-        )
+        basis = cast("WeightBasis", basis)
+        mean, deviation = self.mean[:, outputs], self.standard_deviation[:, outputs]
+        if basis.root is not None:
+            return IndependentWeights(mean, deviation, basis.root)
+        return DiagonalGaussian(mean / basis.scale, deviation / basis.scale)  # w = scale z
+
+
+class IndependentWeights(WeightGaussian):
+    """q(w) = N(mean, scale^2), independent over weights w = R z whose prior correlates them."""
+
+    def __init__(self, mean: tf.Tensor, scale: tf.Tensor, root: WeightRoot) -> None:
+        """:param mean: of w, [K, P]. :param scale: standard deviations, as the mean."""
+        self._mean_weights = tf.convert_to_tensor(mean)
+        self._scale = tf.convert_to_tensor(scale)
+        self._root = root
+        self.mean = root.solve(self._mean_weights)
+
+    def kl(self) -> tf.Tensor:
+        # 1/2 [ E |z|^2 - K ] - log of the scales + log|R|, for each output; the covariance of z is
+        # R^-1 diag(scale^2) R^-T, and its trace that of diag(scale^2) R^-T R^-1.
+        K, P = self._scale.shape
+        inverse = self._root.solve(tf.eye(K, dtype=self._scale.dtype))
+        traces = tf.reduce_sum(tf.square(inverse), axis=-2)[..., None] * tf.square(self._scale)
+        squares = tf.reduce_sum(tf.square(self.mean) + traces - 1.0, axis=[-2, -1])
+        return 0.5 * squares - self._log_scales() + P * self._root.log_determinant(K)
+
+    def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
+        K, P = self._scale.shape
+        eps = self._standard_normal(num_samples, seed)
+        z = self._root.solve(self._mean_weights + self._scale * eps)
+        squares = tf.reduce_sum(tf.square(eps) - tf.square(z), axis=[-2, -1])
+        log_ratio = 0.5 * squares + self._log_scales() - P * self._root.log_determinant(K)
+        return WhitenedDraw(z, log_ratio)
+
+    def _log_scales(self) -> tf.Tensor:
+        return tf.reduce_sum(tf.math.log(self._scale))
+
+    def _spread(self, A: tf.Tensor) -> tf.Tensor:
+        rows = self._root.transposed_solve(A)
+        return linalg.transposed_product(tf.square(rows), tf.square(self._scale))
+
+    def _spread_jointly(self, A: tf.Tensor) -> tf.Tensor:
+        rows = self._root.transposed_solve(A)
+        scaled = rows[..., None, :, :] * tf.linalg.matrix_transpose(self._scale)[..., None]
+        return tf.matmul(scaled, scaled, transpose_a=True)
