@@ -52,11 +52,16 @@ class Estimator(BaseEstimator):
 
         :param X: [N, D], as the user gave them.
         :param Y: [N, Q], as the likelihood takes them.
+        :raises ValueError: if a parameter has a value that makes no sense.
         """
         import tensorflow as tf
 
         from ..training import fit
+        from ..validation import positive_integer, positive_number
 
+        learning_rate = positive_number("learning_rate", self.learning_rate)
+        # Needed when training is done: a mistake is better found before.
+        S = positive_integer("num_posterior_samples", self.num_posterior_samples)
         seed = int(check_random_state(self.random_state).randint(2**31))
         self.input_scaling_ = Standardiser.fit(X)
         X = self.input_scaling_.transform(X)
@@ -69,15 +74,13 @@ class Estimator(BaseEstimator):
             steps=self.steps,
             batch_size=self.batch_size,
             # A tenth of the rate in the second half, where steps are to average out.
-            learning_rate=lambda step: tf.where(
-                step < half, self.learning_rate, 0.1 * self.learning_rate
-            ),
+            learning_rate=lambda step: tf.where(step < half, learning_rate, 0.1 * learning_rate),
             kl_warmup=self.steps // 4,
             progress=self.verbose,
             seed=seed,
         )
         self.model_ = model
-        self.posterior_ = model.posterior(self.num_posterior_samples, seed=seed)
+        self.posterior_ = model.posterior(S, seed=seed)
 
     def _scaled(self, X: Any) -> Array:
         """Inputs for predictions, as the model takes them: [N, D]."""

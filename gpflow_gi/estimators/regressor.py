@@ -82,8 +82,12 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         :param n_samples: how many draws.
         :param random_state: as scikit-learn takes it.
         :return: [N, n_samples] or [N, Q, n_samples], in the targets' unit.
+        :raises ValueError: if `n_samples` is not a positive integer.
         """
         X = self._scaled(X)
+        from ..validation import positive_integer
+
+        n_samples = positive_integer("n_samples", n_samples)
         rng = check_random_state(random_state)
         draws = self.model_.predict_f_samples(X, n_samples, seed=int(rng.randint(2**31))).numpy()
         noise = np.sqrt(self.model_.likelihood.variance.numpy())

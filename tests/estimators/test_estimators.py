@@ -150,3 +150,28 @@ def test_tensorflow_is_imported_in_fit_and_not_before():
         "assert 'tensorflow' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"num_posterior_samples": 0}, "num_posterior_samples must be an integer"),
+        ({"learning_rate": -0.1}, "learning_rate must be positive"),
+        ({"learning_rate": "fast"}, "learning_rate must be an array of numbers"),
+    ],
+)
+def test_settings_are_checked_before_training(setting, message, waves):
+    estimator = DeepGPRegressor(**{**SMALL, "steps": 10**9, **setting})
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(*waves)
+
+
+def test_a_whole_number_is_a_learning_rate(waves):
+    X, y = waves
+    one, other = (
+        BNNRegressor((2,), **{**SMALL, "steps": 3, "learning_rate": rate}).fit(X, y)
+        for rate in (1, 1.0)
+    )
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    with pytest.raises(ValueError, match="n_samples must be an integer of at least 1"):
+        one.sample_y(X, 0)
