@@ -32,6 +32,7 @@ class FunctionDraws:
     with the square of the number of different rows seen so far, for each sample.
 
     The draws are of the model as it was when they were made; later training does not change them.
+    They can be copied and pickled.
     """
 
     is_pathwise: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import gpflow
 import tensorflow as tf
@@ -33,6 +33,10 @@ class PathwiseFunctions:
         self._seed = seed
         self._num_features = num_features
         self._layers: list[Deterministic | LayerFunction] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies and pickles make the functions, which are closures, again from the seed.
+        return {**vars(self), "_layers": None}
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         if self._layers is None:

@@ -1,5 +1,8 @@
 """Pathwise draws are functions: one answer to an input, with the model's moments and gradients."""
 
+import copy
+import pickle
+
 import gpflow
 import numpy as np
 import pytest
@@ -237,3 +240,13 @@ def test_float32(rng):
     assert np.all(np.isfinite(values))
     compiled = tf.function(draws)(tf.constant(X[:2]))
     np.testing.assert_allclose(compiled, values[:, :2], atol=1e-2)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+@pytest.mark.parametrize("used", [False, True])
+def test_copies_are_the_same_functions(copied, used, rng):
+    draws = random_deep_gp(rng, ("local", "global")).sample_functions(S, seed=0)
+    X, _ = random_data(rng)
+    if used:
+        draws(X)
+    np.testing.assert_array_equal(copied(draws)(X), draws(X))
