@@ -60,6 +60,16 @@ class Deterministic(gpflow.Module):
         size = values.shape[1:].num_elements()
         return tf.reshape(values, tf.concat([tf.shape(X)[:-1], [size]], axis=0))
 
+    @property
+    def input_shape(self) -> tuple[int, ...] | None:
+        """(D,) or (H, W, C), where this is a Keras layer whose weights tell; else None."""
+        if not isinstance(self.function, tf_keras.layers.Layer) or not self.function.weights:
+            return None
+        built_for = (self.function.get_build_config() or {}).get("input_shape") or ()
+        sizes = tuple(built_for[1:])
+        known = len(sizes) in (1, 3) and all(isinstance(size, int) for size in sizes)
+        return sizes if known else None
+
     def connect(self, *input_shape: int) -> tuple[int, ...]:
         """Take rows of a shape from now on, which also makes a Keras layer create its weights.
 

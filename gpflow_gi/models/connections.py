@@ -58,7 +58,7 @@ def check_connections(layers: list[Layer | Deterministic], U: Any) -> None:
     :param U: the model's inducing inputs, [M, D] or [M, H, W, C], or None.
     :raises ValueError: if a layer does not; the message names it.
     """
-    shape = layers[0].input_shape if isinstance(layers[0], Layer) else None
+    shape = layers[0].input_shape
     if U is not None and (shape is None or not _is_compatible(U.shape[1:], shape)):
         shape = U.shape[1:]
     _connect(layers, shape, None if U is None else U.shape[0])

@@ -530,7 +530,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             shape = tuple(self.inducing_inputs.shape[1:])
         if shape is None and isinstance(getattr(first, "posterior", None), LocalInducing):
             shape = tuple(first.posterior.inducing_inputs.shape[1:])
-        return shape
+        return first.input_shape if shape is None else shape
 
     @property
     def input_dim(self) -> int | None:

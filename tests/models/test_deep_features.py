@@ -244,3 +244,30 @@ def test_a_run_resumes_with_the_network(rng, tmp_path):
     gi.fit(resumed, data, steps=4, progress=False, checkpoint_dir=tmp_path)
     for one, other in zip(whole.variables, resumed.variables, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("build", [sequential, functional, dense])
+def test_a_network_tells_the_number_of_inputs(build, rng, tmp_path):
+    network = build()
+    network.build([None, D])
+    posterior = gi.posteriors.LocalInducing(rng.normal(size=(M, FEATURES)), 1)
+    layer = gi.layers.GPLayer(gpflow.kernels.Matern32(), 1, posterior)
+    model = gi.models.DeepGP([network, layer], gpflow.likelihoods.Gaussian(), num_data=N)
+    assert model.input_dim == D
+    X, _ = random_data(rng)
+    with pytest.raises(ValueError, match=f"X has {D + 1} columns, but the model takes {D}"):
+        model.predict_f(np.zeros((3, D + 1)))
+    gi.export(model, tmp_path / "served", num_samples=2)
+    served = tf.saved_model.load(tmp_path / "served").signatures["serving_default"]
+    mean, _ = model.predict_f(X, 2, seed=0)
+    np.testing.assert_allclose(served(x=tf.constant(X))["mean"], mean, rtol=1e-12)
+
+
+def test_a_layer_without_weights_takes_any_number_of_inputs(rng):
+    activation = tf_keras.layers.Activation("tanh", dtype="float64")
+    activation(tf.zeros([2, D + 3], tf.float64))  # used elsewhere before
+    posterior = gi.posteriors.LocalInducing(rng.normal(size=(M, D)), 1)
+    layer = gi.layers.GPLayer(gpflow.kernels.Matern32(), 1, posterior)
+    model = gi.models.DeepGP([activation, layer], gpflow.likelihoods.Gaussian(), num_data=N)
+    assert model.input_dim is None
+    assert model.predict_f(np.zeros((3, D)))[0].shape == (3, 1)
