@@ -55,7 +55,13 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             architecture = json.loads(archive.read(ARCHITECTURE))
             with np.load(io.BytesIO(archive.read(PARAMETERS)), allow_pickle=False) as numbers:
                 arrays = {name: numbers[name] for name in numbers.files}
-        file_format = architecture["format"]
+        file_format, writer = int(architecture["format"]), architecture["versions"]["gpflow_gi"]
+        if file_format <= FORMAT:
+            config = architecture["config"]
+            config.update(
+                default_float=np.dtype(config["default_float"]).name,
+                default_jitter=float(config["default_jitter"]),
+            )
     except FileNotFoundError:
         raise LoadError(f"{path}: there is no such file.") from None
     except OSError as error:
@@ -65,7 +71,6 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             f"{path} is damaged, or is not a model that gpflow_gi.save has written."
         ) from None
     if file_format > FORMAT:
-        writer = architecture.get("versions", {}).get("gpflow_gi", "a newer version")
         raise LoadError(
             f"{path} was written by gpflow_gi {writer}, in a format that this version cannot read: "
             f"pip install 'gpflow-gi>={writer}'."

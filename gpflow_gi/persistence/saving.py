@@ -79,7 +79,7 @@ def load(
     """
     path = Path(path)
     architecture, arrays = archive.read(path)
-    _check_config(path, architecture.get("config", {}))
+    _check_config(path, architecture["config"])
     try:
         model = Decoder(arrays, custom_objects or {}).make(architecture["model"])
     except LookupError as error:
@@ -90,7 +90,7 @@ def load(
         if isinstance(model, DeepGP):
             return model
         reason = f"it holds a {type(model).__name__}"
-    saved = architecture.get("versions", {})
+    saved = architecture["versions"]
     raise LoadError(
         f"{path} cannot be loaded: {reason}. (Saved with gpflow_gi {saved.get('gpflow_gi')}, "
         f"gpflow {saved.get('gpflow')}, tensorflow {saved.get('tensorflow')}.)"
@@ -107,15 +107,15 @@ def _config() -> dict[str, Any]:
 
 def _check_config(path: Path, saved: Mapping[str, Any]) -> None:
     here = _config()
-    if saved.get("default_float") != here["default_float"]:
-        name = saved.get("default_float")
+    if saved["default_float"] != here["default_float"]:
+        name = saved["default_float"]
         raise LoadError(
             f"{path} was saved in {name}, and GPflow's default is {here['default_float']}: call "
             f"gpflow.config.set_default_float(np.{name}) first."
         )
-    if saved.get("default_jitter") != here["default_jitter"]:
+    if saved["default_jitter"] != here["default_jitter"]:
         warnings.warn(
-            f"{path} was saved with GPflow's default jitter at {saved.get('default_jitter'):g}; "
+            f"{path} was saved with GPflow's default jitter at {saved['default_jitter']:g}; "
             f"with {here['default_jitter']:g} predictions differ.",
             stacklevel=3,
         )

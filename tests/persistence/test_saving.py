@@ -438,6 +438,27 @@ def rewritten(path, change):
         file.writestr(archive.PARAMETERS, numbers)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "one"},
+        {"format": None},
+        {"versions": None},
+        {"config": None},
+        {"config": {}},
+        {"config": {"default_float": "float65", "default_jitter": 1e-6}},
+        {"config": {"default_float": "float64", "default_jitter": None}},
+    ],
+    ids=str,
+)
+def test_an_architecture_that_lacks_something_is_damage(change, model, tmp_path):
+    path = tmp_path / "model"
+    gi.save(model, path)
+    rewritten(path, lambda architecture: architecture.update(change))
+    with pytest.raises(LoadError, match="is damaged"):
+        gi.load(path)
+
+
 def test_newer_files_and_strange_names_are_refused(model, tmp_path):
     path = tmp_path / "model"
     gi.save(model, path)
@@ -448,6 +469,10 @@ def test_newer_files_and_strange_names_are_refused(model, tmp_path):
 
     rewritten(path, newer)
     with pytest.raises(LoadError, match=r"written by gpflow_gi 99\.0.*pip install"):
+        gi.load(path)
+    # Before anything is asked of an architecture that may be of another shape
+    rewritten(path, lambda architecture: architecture.pop("config"))
+    with pytest.raises(LoadError, match="pip install"):
         gi.load(path)
     for name, said in [
         ("os:system", "uses 'system' of the module os"),
