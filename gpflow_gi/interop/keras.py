@@ -288,6 +288,8 @@ class KerasDeepGP(tf_keras.Model):
             raise ValueError(f"load_weights has no option {next(iter(options))}: it loads all.")
         try:
             super().load_weights(filepath)
+        except FileNotFoundError:
+            raise ValueError(f"{os.fspath(filepath)}: there is no such file.") from None
         except OSError as error:
             raise ValueError(f"{os.fspath(filepath)} cannot be read: {error}") from None
 
@@ -318,6 +320,21 @@ class KerasDeepGP(tf_keras.Model):
         :raises ValueError: always; it says what to do.
         """
         raise ValueError(f"Keras cannot write this model to a file. {_INSTEAD}")
+
+    def get_config(self) -> dict[str, Any]:
+        """Keras' hook, which it calls for weights too: the name, since no more can be described."""
+        return {"name": self.name}
+
+    @classmethod
+    def from_config(cls, config: Any, custom_objects: Any = None) -> KerasDeepGP:
+        """Refused: the name says nothing of the model.
+
+        :raises ValueError: always; it says what to do.
+        """
+        raise ValueError(
+            "Keras cannot copy this model, or make it from a description. Copy the model inside, "
+            "as with copy.deepcopy, and hand it to gpflow_gi.interop.as_keras_model."
+        )
 
     # ------------------------------------------------------------------------------------ inside
 
