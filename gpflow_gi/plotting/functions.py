@@ -41,6 +41,9 @@ def predictive_bands(
     ax = axes_or_current(ax)
     X, mean, variance = column("X", X), columns("mean", mean), columns("variance", variance)
     check_rows(X=X, mean=mean, variance=variance)
+    for probability in probabilities:
+        if not 0 < probability < 1:
+            raise ValueError(f"probabilities must lie in (0, 1), but hold {probability}.")
     order = np.argsort(X, kind="stable")
     X, mean, variance = X[order], mean[:, order], variance[:, order]
     widest_first = sorted(probabilities, reverse=True)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import MISS, REFERENCE, Array, axes_or_current, check_rows, column, ink, tidy
+from .style import MISS, REFERENCE, axes_or_current, check_rows, column, ink, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,7 +13,7 @@ _BAR = "#8DB3D3"
 
 
 def predictions_with_intervals(
-    y: Array, mean: Array, lower: Array, upper: Array, ax: "Axes | None" = None
+    y: Any, mean: Any, lower: Any, upper: Any, ax: "Axes | None" = None
 ) -> "Axes":
     """Draw what was observed against what was predicted, with the predictive intervals.
 
@@ -21,14 +21,18 @@ def predictions_with_intervals(
     axis; the dot is what was observed. Dots outside their bars stand out in colour. Both axes are
     alike, and the diagonal is a perfect prediction.
 
-    :param y: [N], the observations.
-    :param mean: [N], the predicted means, in the unit of `y`.
-    :param lower: [N], the lower ends of the intervals.
-    :param upper: [N], the upper ends.
+    :param y: [N] or [N, 1], the observations.
+    :param mean: as `y`: the predicted means, in the unit of `y`.
+    :param lower: as `y`: the lower ends of the intervals.
+    :param upper: as `y`: the upper ends.
     :param ax: where to draw; None means the current axes.
     :return: the axes.
+    :raises ValueError: if shapes do not fit.
     """
     ax = axes_or_current(ax)
+    y, mean = column("y", y), column("mean", mean)
+    lower, upper = column("lower", lower), column("upper", upper)
+    check_rows(y=y, mean=mean, lower=lower, upper=upper)
     hit = (lower <= y) & (y <= upper)
     size = _size_of_dots(len(y))
     ax.vlines(mean, lower, upper, color=_BAR, linewidth=0.25 * size, zorder=1)

@@ -48,7 +48,13 @@ def training_curves(
     :param ax: where to draw; None means the current axes.
     :param num_data: the number of rows of data, to show the bound per row.
     :return: the axes.
+    :raises TypeError: if `records` is no mapping.
     """
+    if not isinstance(records, Mapping):
+        raise TypeError(
+            'records must be a mapping from names to runs, as {"global": record} is for one run, '
+            f"but is a {type(records).__name__}."
+        )
     ax = axes_or_current(ax)
     settled = []
     for i, (name, record) in enumerate(records.items()):

@@ -18,6 +18,17 @@ def test_predictions_tell_hits_from_misses_on_equal_axes(ax):
     assert ax.get_aspect() == 1
 
 
+def test_predictions_are_of_one_column(ax):
+    y = np.array([[0.0], [5.0]])
+    plotting.predictions_with_intervals(y, y, y - 1, y + 1, ax)
+    inside = ax.lines[0]
+    np.testing.assert_array_equal(inside.get_xydata(), [[0.0, 0.0], [5.0, 5.0]])
+    with pytest.raises(ValueError, match="y has 2 rows, but upper has 1"):
+        plotting.predictions_with_intervals(y, y, y - 1, y[:1], ax)
+    with pytest.raises(ValueError, match=r"lower must have shape \[N\] or \[N, 1\]"):
+        plotting.predictions_with_intervals(y, y, np.zeros((2, 2)), y, ax)
+
+
 @pytest.mark.parametrize("n", [0, 1])
 def test_predictions_of_hardly_any_rows(ax, n):
     row = np.zeros(n)

@@ -40,6 +40,11 @@ def test_training_curves_of_hardly_any_reports(ax, bounds):
     ax.figure.canvas.draw()
 
 
+def test_a_record_without_a_name_is_refused(ax):
+    with pytest.raises(TypeError, match=r'\{"global": record\}.* but is a FitRecord'):
+        plotting.training_curves(fitted(), ax)
+
+
 def fitted():
     """Expected log likelihoods and KL divergences of the steps 1, 2..11 and 12..31, of 10 rows."""
     terms = [(1, -50.0, 0.0), (11, -30.0, 5.0), (31, -10.0, 10.0)]
