@@ -225,3 +225,22 @@ def random_conv_layer(
             layer.posterior = gi.posteriors.GlobalInducing(M, layer.output_shape, **pseudo_data)
     layer.posterior.bind(layer.num_weights, filters)
     return layer
+
+
+def assert_slope(function, arguments, directions, gradients):
+    """Check gradients by what the function does on a short way, where nothing is differentiated.
+
+    :param function: of `arguments`, to a number.
+    :param directions: a way for each argument.
+    :param gradients: of the function, by argument.
+    """
+    step = 1e-5
+    ahead, behind = (
+        function(*(a + way * d for a, d in zip(arguments, directions, strict=True)))
+        for way in (step, -step)
+    )
+    parts = [np.sum(g * d) for g, d in zip(gradients, directions, strict=True)]
+    # Rounding in the values comes to 1e-11 of them, the third derivative to 1e-10 of it.
+    np.testing.assert_allclose(
+        (ahead - behind) / (2 * step), sum(parts), rtol=1e-6, atol=1e-6 * np.max(np.abs(parts))
+    )

@@ -7,6 +7,8 @@ import tensorflow as tf
 from gpflow_gi import linalg
 from gpflow_gi.cholesky import Cholesky
 
+from .builders import assert_slope
+
 S, M, N = 3, 5, 4
 
 
@@ -42,9 +44,16 @@ def test_values_and_gradients(matrices, columns, rng):
                 value = function(kernel_matrix(root), R)[i]
                 weights = tf.reshape(tf.range(tf.size(value), dtype=tf.float64), tf.shape(value))
                 total = tf.reduce_sum(tf.sin(weights) * value)
-            outcomes.append([value, *tape.gradient(total, [root, R], unconnected_gradients="zero")])
+            gradients = tape.gradient(total, [root, R], unconnected_gradients="zero")
+            outcomes.append([value, *gradients])
         for expected, own in zip(*outcomes, strict=True):
             np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-9)
+
+        def total_of(root, R, i=i, weights=weights):
+            return tf.reduce_sum(tf.sin(weights) * ours(kernel_matrix(root), R)[i])
+
+        directions = [rng.normal(size=argument.shape) for argument in (root, R)]
+        assert_slope(total_of, (root, R), directions, gradients)
 
 
 def test_gradients_of_several_uses_add_up(rng):

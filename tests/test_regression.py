@@ -11,7 +11,7 @@ from gpflow_gi.regression import FunctionSpaceRegression, WeightSpaceRegression
 from gpflow_gi.seeds import as_seed
 from gpflow_gi.whitened import DiagonalGaussian, FreeGaussian, PointMass, StandardNormal
 
-from .builders import mean_and_standard_error, random_q_sqrt
+from .builders import assert_slope, mean_and_standard_error, random_q_sqrt
 
 K, M, P, N, S = 4, 6, 3, 5, 2
 
@@ -275,6 +275,10 @@ def test_hand_derived_gradients_agree_with_automatic_ones(space, precision, samp
         if mine.shape == (M, M):  # T's upper triangle is not there to be moved
             mine, theirs = np.tril(mine), np.tril(theirs)
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
+    directions = [
+        rng.normal(size=argument.shape) * (argument.numpy() != 0) for argument in arguments
+    ]
+    assert_slope(ours, arguments, directions, gradients[0])
 
 
 @pytest.mark.parametrize("precision", ["full", "diagonal"])
