@@ -27,7 +27,7 @@
 # %%
 import os
 
-os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # TensorFlow starts without its messages
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # TensorFlow starts with fewer messages
 
 import gpflow
 import matplotlib.pyplot as plt
