@@ -87,9 +87,14 @@ def build(network, inference=("global", "global"), seed=0):
     )
 
 
+@pytest.fixture(autouse=True)
+def same_weights():
+    """Keras draws them from its own generator."""
+    tf_keras.utils.set_random_seed(0)
+
+
 @pytest.fixture(params=NETWORKS)
 def model(request):
-    tf_keras.utils.set_random_seed(0)
     return build(NETWORKS[request.param]())
 
 
