@@ -69,7 +69,7 @@ def test_make_has_the_targets():
 
 
 def test_every_name_exists():
-    names = set(re.findall(r"`gi\.([a-zA-Z_.]+)", README))
+    names = set(re.findall(r"`gi\.([\w.]+)", README))
     assert len(names) > 15
     for name in names:
         value = gi
@@ -96,14 +96,13 @@ def test_counts():
 
 
 def test_the_speed_is_what_was_measured():
-    # "A third of a GPflux DSVI step with one sample, and half to two thirds of it with ten", of the
-    # table's models of two layers, to the next sixth.
+    # Of the table's models of two layers, to the next twelfth with one sample, tenth with ten.
     speed = (ROOT / "docs" / "performance.md").read_text("utf-8")
     rows = re.findall(r"^\| global, .*? 2 layers, S=(\d+) \| ([\d.]+) \|", speed, re.MULTILINE)
     one, ten = ([float(ratio) for S, ratio in rows if S == number] for number in ("1", "10"))
     assert len(one) == len(ten) == 2
-    assert "A training step costs a third of a GPflux DSVI step with one sample" in WORDS
-    assert all(1 / 4 < ratio < 5 / 12 for ratio in one)
+    assert "A training step of global layers costs a quarter to a third of a GPflux DSVI" in WORDS
+    assert [round(12 * ratio) for ratio in sorted(one)] == [3, 4]
     assert "and half to two thirds of it with ten" in WORDS
     assert all(0.5 <= round(ratio, 1) <= 0.7 for ratio in ten)
 

@@ -63,9 +63,11 @@ class Deterministic(gpflow.Module):
     @property
     def input_shape(self) -> tuple[int, ...] | None:
         """(D,) or (H, W, C), where this is a Keras layer whose weights tell; else None."""
-        if not isinstance(self.function, tf_keras.layers.Layer) or not self.function.weights:
+        function: Any = self.function
+        is_layer = isinstance(function, tf_keras.layers.Layer)
+        if not is_layer or self.lacks_weights or not function.weights:
             return None
-        built_for: Any = (self.function.get_build_config() or {}).get("input_shape") or ()
+        built_for = (function.get_build_config() or {}).get("input_shape") or ()
         sizes = tuple(built_for[1:])
         known = len(sizes) in (1, 3) and all(isinstance(size, int) for size in sizes)
         return sizes if known else None

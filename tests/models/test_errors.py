@@ -191,7 +191,7 @@ three = SquaredExponential(lengthscales=[1.0, 1.0, 1.0])
         ),
         (
             lambda: deep_gp([tf.tanh, gp_layer(1, LocalInducing(Z[:, :1], 1)), gp_layer()]),
-            "Layer 2 .* has inducing inputs of 1 columns, but gets 2 from below",
+            "Layer 2 .* has inducing inputs of 1 columns, but gets 2 columns from below",
         ),
         (lambda: deep_gp(likelihood=MultiClass(3)), "MultiClass takes 3 .* has output_dim=1"),
         (
