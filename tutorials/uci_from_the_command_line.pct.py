@@ -92,7 +92,7 @@ print(table.head(3).to_string())
 SWEEP = (
     "benchmark --data diabetes.csv --target progression"
     f" --methods {'linear,svgp,dgp-local-2,dgp-global-2' if reduce_in_tests(1, 0) else 'linear'}"
-    f" --splits {reduce_in_tests(3, 4)} --budget quick --set steps=300 --set kl_warmup=100 --set num_inducing=20"
+    f" --splits {reduce_in_tests(3, 2)} --budget quick --set steps=300 --set kl_warmup=100 --set num_inducing=20"
     " --jobs 2 --out sweep"
 )
 records = folder / "sweep" / "records"
