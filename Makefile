@@ -18,7 +18,7 @@ test: .venv/development
 	$(BIN)/python -m pytest -m "not slow and not longest" --numprocesses 2
 
 test-slow: .venv/development
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow --numprocesses 2
 
 # scikit-learn's checks of all estimators, and every benchmark in its fast setting: left out of CI.
 test-longest: .venv/development

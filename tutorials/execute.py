@@ -30,6 +30,8 @@ def execute(source: Path) -> Path:
         kernel_name="python3",
         record_timing=False,
         resources={"metadata": {"path": str(source.parent)}},
+        # TensorFlow writes its first messages past Python; they are no part of a tutorial.
+        extra_arguments=["--IPKernelApp.capture_fd_output=False"],
     )
     client.execute()
     target = source.with_name(source.name.removesuffix(".pct.py") + ".ipynb")
