@@ -482,4 +482,4 @@ check("FullCovariance", float(model.elbo((X, Y))), float(linear.log_marginal_lik
 #   holds no code, so that `gi.load(path, custom_objects={...})` must be given yours by name.
 # - Train `deep`, the residual network above, and compare `inference`s in it.
 # - The oracles of the library itself are in
-#   [`tests/models/test_exact_limits.py`](../tests/models/test_exact_limits.py).
+#   `tests/models/test_exact_limits.py`.
