@@ -4,6 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
+from gpflow.keras import tf_keras
 
 import gpflow_gi as gi
 from gpflow_gi.training import NonFiniteError
@@ -51,3 +52,21 @@ def test_deep_gp_that_fails_says_where():
         train(model, (X, Y), steps=50, learning_rate=1e6)
     assert caught.value.step > 1
     assert all(np.all(np.isfinite(v)) for v in model.trainable_variables)
+
+
+def test_a_run_is_traced_once(monkeypatch):
+    """With warm-up, a schedule, and rows that no batch has at the end of an epoch."""
+    monkeypatch.setattr("gpflow_gi.training.pace.CALL_SECONDS", 1e9)
+    monkeypatch.setattr("gpflow_gi.training.pace.FEWEST_CALLS", 1)
+    X, Y = data()
+    model = build(X, Y)
+    calls, bound_terms = [], model.bound_terms
+    monkeypatch.setattr(
+        model,
+        "bound_terms",
+        lambda *args, **kwargs: (calls.append(1), bound_terms(*args, **kwargs))[1],
+    )
+    schedule = tf_keras.optimizers.schedules.ExponentialDecay(0.01, 10, 0.9)
+    record = train(model, (X, Y), steps=150, batch_size=25, kl_warmup=100, learning_rate=schedule)
+    assert [report.step for report in record.reports] == [1, 11, 111, 150]
+    assert len(calls) == 1
