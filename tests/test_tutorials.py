@@ -11,6 +11,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
+from gpflow.keras import tf_keras
 
 FOLDER = Path(__file__).resolve().parents[1] / "tutorials"
 SOURCES = sorted(FOLDER.glob("*.pct.py"))
@@ -51,11 +52,17 @@ def test_sources_run(source, monkeypatch):
     # Shortened: where CI is set and DOCS is not, GPflow's reduce_in_tests takes the smaller number.
     monkeypatch.setenv("CI", "1")
     monkeypatch.delenv("DOCS", raising=False)
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     monkeypatch.chdir(FOLDER)
     matplotlib.use("Agg")
-    with gpflow.config.as_context():
-        runpy.run_path(str(source))
-    plt.close("all")
+    # What a tutorial sets for its reader must not be set for the tests after it.
+    floatx = tf_keras.backend.floatx()
+    try:
+        with gpflow.config.as_context():
+            runpy.run_path(str(source))
+    finally:
+        tf_keras.backend.set_floatx(floatx)
+        plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -44,9 +44,9 @@ class Layer(gpflow.Module, ABC):
         return None
 
     @property
-    @abstractmethod
     def has_features(self) -> bool:
         """Whether draws can be made functions that are known everywhere: :class:`LayerFunction`."""
+        return False
 
     @property
     def uses_global_inducing(self) -> bool:
@@ -159,13 +159,13 @@ class LayerDraw(ABC):
         :return: [N, P] or [S, N, P], and a draw.
         """
 
-    @abstractmethod
     def function(self, num_features: int, seed: tf.Tensor) -> LayerFunction:
         """The draw, before any extension, as a function; of a layer that has features only.
 
         :param num_features: F, for each draw, where the features are random.
         :param seed: [2], of what the draw leaves open.
         """
+        raise NotImplementedError(f"{type(self).__name__} is of a layer without features.")
 
 
 class LayerFunction(LayerDraw):
