@@ -20,7 +20,8 @@ test: .venv/development
 test-slow: .venv/development
 	$(BIN)/python -m pytest -m slow --numprocesses 2
 
-# scikit-learn's checks of all estimators, and every benchmark in its fast setting: left out of CI.
+# scikit-learn's checks of all estimators, every benchmark in its fast setting, and the README's table
+# of the demo: left out of CI.
 test-longest: .venv/development
 	$(BIN)/python -m pytest -m longest
 

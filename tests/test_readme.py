@@ -107,7 +107,7 @@ def test_the_speed_is_what_was_measured():
     assert all(0.5 <= round(ratio, 1) <= 0.7 for ratio in ten)
 
 
-@pytest.mark.slow
+@pytest.mark.longest  # and `make demo` itself
 def test_the_demo_prints_the_table(tmp_path):
     command = [sys.executable, "-m", "gpflow_gi.cli", "compare", "--out", str(tmp_path / "demo")]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
