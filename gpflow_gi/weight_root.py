@@ -1,10 +1,10 @@
-"""The root R of a covariance of weights that are correlated over the places of a kernel.
+"""The root R of a prior's covariance of the weights to one output: w = R z, with z whitened.
 
-    w = R z,    R = s T (x) I_C
+    R = s I,    or    R = s T (x) I_C
 
-with z whitened, T over the places of the kernel and the identity over channels; weights are in the
-order [kernel height, kernel width, channels] of TensorFlow's filters. What R multiplies is folded,
-so that no matrix of its size is formed.
+in a convolution whose prior correlates the places of its kernel, with T over places and the
+identity over channels; weights are then in the order [kernel height, kernel width, channels] of
+TensorFlow's filters. No matrix of the size of R is formed.
 """
 
 from __future__ import annotations
@@ -16,46 +16,84 @@ import tensorflow as tf
 
 @dataclass(frozen=True)
 class WeightRoot:
-    """R, and its inverse, times matrices of K = places C rows."""
+    """R, and its inverse, times matrices of K rows, K being the number of weights."""
 
     scale: tf.Tensor
     """s, [] or [S, 1, 1]."""
 
-    spatial: tf.Tensor
-    """T, [places, places] or [S, places, places]; not triangular."""
+    spatial: tf.Tensor | None = None
+    """T, [places, places] or [S, places, places], not triangular; None for the identity."""
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether R is a multiple of the identity."""
+        return self.spatial is None
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether R has a sample axis."""
+        ranks = [tensor.shape.rank for tensor in (self.scale, self.spatial) if tensor is not None]
+        return 3 in ranks
 
     def times(self, z: tf.Tensor) -> tf.Tensor:
         """R z, for z of [K, n] or [S, K, n]."""
-        return self.scale * self._apply(self.spatial, z)
+        return self.scale * _over_places(self.spatial, z)
 
     def transposed_times(self, y: tf.Tensor) -> tf.Tensor:
         """R^T y, for y of [K, n] or [S, K, n]."""
-        return self.scale * self._apply(tf.linalg.matrix_transpose(self.spatial), y)
+        return self.scale * _over_places(_transposed(self.spatial), y)
+
+    def of_rows(self, X: tf.Tensor) -> tf.Tensor:
+        """X R, for X of [n, K] or [S, n, K]."""
+        if self.is_scale:
+            return self.scale * X
+        return tf.linalg.matrix_transpose(self.transposed_times(tf.linalg.matrix_transpose(X)))
+
+    def congruent(self, M: tf.Tensor) -> tf.Tensor:
+        """R^T M R, for a symmetric M of [K, K] or [S, K, K]."""
+        if self.is_scale:
+            return tf.square(self.scale) * M
+        return self.transposed_times(tf.linalg.matrix_transpose(self.transposed_times(M)))
 
     def solve(self, w: tf.Tensor) -> tf.Tensor:
         """R^-1 w, for w of [K, n] or [S, K, n]."""
-        return self._apply(tf.linalg.inv(self.spatial), w) / self.scale
+        return _over_places(_inverse(self.spatial), w) / self.scale
 
     def transposed_solve(self, y: tf.Tensor) -> tf.Tensor:
         """R^-T y, for y of [K, n] or [S, K, n]."""
-        inverse = tf.linalg.matrix_transpose(tf.linalg.inv(self.spatial))
-        return self._apply(inverse, y) / self.scale
+        return _over_places(_transposed(_inverse(self.spatial)), y) / self.scale
 
     def log_determinant(self, num_weights: int) -> tf.Tensor:
         """The log of the absolute determinant |R|, [] or [S].
 
         :param num_weights: K.
         """
-        _, logarithm = tf.linalg.slogdet(self.spatial)
-        channels = num_weights // self.spatial.shape[-1]
         scale = self.scale if self.scale.shape.rank == 0 else self.scale[:, 0, 0]
-        return channels * logarithm + num_weights * tf.math.log(scale)
+        logarithm = num_weights * tf.math.log(scale)
+        if self.spatial is None:
+            return logarithm
+        channels = num_weights // self.spatial.shape[-1]
+        return logarithm + channels * tf.linalg.slogdet(self.spatial)[1]
 
-    def _apply(self, T: tf.Tensor, z: tf.Tensor) -> tf.Tensor:
-        """(T (x) I_C) z"""
-        places = T.shape[-1]
-        columns = z.shape[-2] // places * tf.shape(z)[-1]
-        folded = tf.reshape(z, tf.concat([tf.shape(z)[:-2], [places, columns]], axis=0))
-        product = tf.matmul(T, folded)
-        shape = tf.concat([tf.shape(product)[:-2], tf.shape(z)[-2:]], axis=0)
-        return tf.ensure_shape(tf.reshape(product, shape), [*product.shape[:-2], *z.shape[-2:]])
+
+# T may be None, for the identity.
+
+
+def _transposed(T: tf.Tensor | None) -> tf.Tensor | None:
+    return None if T is None else tf.linalg.matrix_transpose(T)
+
+
+def _inverse(T: tf.Tensor | None) -> tf.Tensor | None:
+    return None if T is None else tf.linalg.inv(T)
+
+
+def _over_places(T: tf.Tensor | None, z: tf.Tensor) -> tf.Tensor:
+    """(T (x) I_C) z"""
+    if T is None:
+        return z
+    places = T.shape[-1]
+    columns = z.shape[-2] // places * tf.shape(z)[-1]
+    folded = tf.reshape(z, tf.concat([tf.shape(z)[:-2], [places, columns]], axis=0))
+    product = tf.matmul(T, folded)
+    shape = tf.concat([tf.shape(product)[:-2], tf.shape(z)[-2:]], axis=0)
+    return tf.ensure_shape(tf.reshape(product, shape), [*product.shape[:-2], *z.shape[-2:]])

@@ -10,16 +10,14 @@ import tensorflow as tf
 
 from ..convolution import Convolution, Padding
 from ..posteriors import Posterior
-from ..priors import NealPrior, WeightPrior, WeightScale
-from ..seeds import as_seed
+from ..priors import WeightPrior
 from ..validation import positive_integer
-from ..weight_root import WeightRoot
-from ..whitened import WhitenedGaussian, integrate
-from .base import ConditionedLayer, Layer, LayerFunction, check_posterior
-from .dense import WeightBasis
+from ..whitened import integrate
+from .base import LayerFunction, check_posterior
+from .weights import ConditionedWeights, WeightBasis, WeightLayer, check_prior
 
 
-class Conv2DLayer(Layer):
+class Conv2DLayer(WeightLayer):
     """P filters: outputs f_p(x, location) = patch(x, location)^T w_p, at all locations of an image.
 
     The linear model of :class:`DenseLayer` with patches for rows (Ober & Aitchison 2021, section
@@ -84,16 +82,7 @@ class Conv2DLayer(Layer):
             )
         self.output_dim = self.convolution.num_locations * self.filters
         check_posterior(posterior, self.output_shape)
-        if prior is None:
-            prior = NealPrior()
-        if not isinstance(prior, WeightPrior):
-            raise TypeError(f"prior must be one of gpflow_gi.priors, but is {prior!r}.")
-        if prior.kernel_size not in (None, self.convolution.kernel_size):
-            raise ValueError(
-                f"prior is a {type(prior).__name__} for kernels of {prior.kernel_size}, but the "
-                f"layer has kernel_size={self.convolution.kernel_size}; they must be equal."
-            )
-        self.prior = prior
+        self.prior = check_prior(prior, self.convolution.kernel_size)
         posterior.bind(self.num_weights, self.filters)
         self.posterior = posterior
 
@@ -118,10 +107,6 @@ class Conv2DLayer(Layer):
         return self.convolution.num_weights
 
     @property
-    def has_features(self) -> bool:
-        return True
-
-    @property
     def has_independent_outputs(self) -> bool:
         return self.convolution.num_locations == 1
 
@@ -130,16 +115,10 @@ class Conv2DLayer(Layer):
             got = f"{input_shape[0]} columns" if len(input_shape) == 1 else f"{input_shape}"
             raise ValueError(f"The layer has input_shape={self.input_shape}, but gets {got}.")
 
-    def follow_prior(self) -> None:
-        super().follow_prior()
-        self.prior.follow_prior()
-
     def condition(
         self, U: tf.Tensor, num_samples: int | None = None, seed: tf.Tensor | None = None
     ) -> ConditionedConv2DLayer:
-        scale = self.prior.draw(
-            self.num_weights, num_samples, as_seed(None) if seed is None else seed
-        )
+        scale = self._scale(num_samples, seed)
         basis = PatchBasis(
             self.posterior.basis_inputs(U),
             scale.standard_deviation,
@@ -172,19 +151,12 @@ class PatchBasis(WeightBasis):
         :param spatial_sqrt: T, where R = s T (x) I instead of s I: [places, places] or
             [S, places, places].
         """
-        super().__init__(inputs, standard_deviation, bias=False)
+        super().__init__(inputs, standard_deviation, spatial_sqrt)
         self.convolution = convolution
-        if spatial_sqrt is not None:
-            self.root = WeightRoot(self.scale, spatial_sqrt)
-            self.is_sampled = self.is_sampled or spatial_sqrt.shape.rank == 3
 
     @property
     def design(self) -> tf.Tensor:
         return self._units(self.convolution.patches(self.inputs))
-
-    def weights(self, z: tf.Tensor) -> tf.Tensor:
-        """The filters w = R z, for z of [K, P] or [S, K, P]."""
-        return self.scale * z if self.root is None else self.root.times(z)
 
     def zero(self, num_outputs: int) -> tf.Tensor:
         samples = tf.shape(self.inputs)[:-2]
@@ -194,41 +166,18 @@ class PatchBasis(WeightBasis):
     def moments(self, precision: tf.Tensor, V: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         # Those of the patches, with R^T a(p) in the place of a(p).
         second, first = self.convolution.moments(self.inputs, precision, V)
-        if self.root is None:
-            return tf.square(self.scale) * second, self.scale * first
-        half = tf.linalg.matrix_transpose(self.root.transposed_times(second))
-        return self.root.transposed_times(half), self.root.transposed_times(first)
-
-    def _units(self, X: tf.Tensor) -> tf.Tensor:
-        if self.root is None:
-            return super()._units(X)
-        columns = self.root.transposed_times(tf.linalg.matrix_transpose(X))
-        return tf.linalg.matrix_transpose(columns)
+        return self.root.congruent(second), self.root.transposed_times(first)
 
 
-class ConditionedConv2DLayer(ConditionedLayer):
+class ConditionedConv2DLayer(ConditionedWeights):
     """A convolutional layer given the inducing activations from below, and its prior's scale."""
 
-    def __init__(self, basis: PatchBasis, q: WhitenedGaussian, scale: WeightScale) -> None:
-        self._basis = basis
-        self.q = q
-        self._scale = scale
-
-    def kl(self) -> tf.Tensor:
-        return self.q.kl() + self._scale.kl
-
-    def diagnostics(self) -> list[tuple[str, tf.Tensor]]:
-        return [
-            ("the scale of its prior", self._basis.scale),
-            ("its inducing inputs", self._basis.inputs),
-            ("its posterior mean", self.q.mean),
-            ("its KL divergence", self.kl()),
-        ]
+    basis: PatchBasis
 
     def predict(self, X: tf.Tensor, full_cov: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-        patches = self._basis.convolution.patches(X)
-        mean, variance = integrate(self.q, self._basis, patches, full_cov)
-        N, L = tf.shape(X)[-2], self._basis.convolution.num_locations
+        patches = self.basis.convolution.patches(X)
+        mean, variance = integrate(self.q, self.basis, patches, full_cov)
+        N, L = tf.shape(X)[-2], self.basis.convolution.num_locations
         P = mean.shape[-1]
         mean = tf.reshape(mean, tf.concat([tf.shape(mean)[:-2], [N, L * P]], axis=0))
         if not full_cov:
@@ -239,9 +188,8 @@ class ConditionedConv2DLayer(ConditionedLayer):
         return mean, tf.reshape(variance, tf.concat([samples, [L * P, N, N]], axis=0))
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> Conv2DDraw:
-        draw = self.q.draw(num_samples, seed)
-        log_ratio = draw.log_p_minus_log_q + self._scale.log_p_minus_log_q
-        return Conv2DDraw(self._basis.weights(draw.z), self._basis.convolution, log_ratio)
+        weights, log_ratio = self._draw_weights(num_samples, seed)
+        return Conv2DDraw(weights, self.basis.convolution, log_ratio)
 
 
 class Conv2DDraw(LayerFunction):

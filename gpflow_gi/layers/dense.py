@@ -6,17 +6,15 @@ import math
 
 import tensorflow as tf
 
-from ..basis import Basis
 from ..posteriors import Posterior
-from ..priors import NealPrior, WeightPrior, WeightScale
-from ..seeds import as_seed
+from ..priors import WeightPrior
 from ..validation import positive_integer
-from ..weight_root import WeightRoot
-from ..whitened import WhitenedGaussian, integrate
-from .base import ConditionedLayer, Layer, LayerFunction, check_posterior
+from ..whitened import integrate
+from .base import LayerFunction, check_posterior
+from .weights import ConditionedWeights, WeightBasis, WeightLayer, check_prior
 
 
-class DenseLayer(Layer):
+class DenseLayer(WeightLayer):
     """P outputs f_p(x) = [x, 1]^T w_p, with a prior and an approximate posterior over the weights.
 
     The bias is the weight of an appended unit that is always one (Ober & Aitchison 2021, eq. 1 and
@@ -58,26 +56,13 @@ class DenseLayer(Layer):
             raise TypeError(f"bias must be True or False, but is {bias!r}.")
         self.bias = bias
         check_posterior(posterior, self.output_dim)
-        if prior is None:
-            prior = NealPrior()
-        if not isinstance(prior, WeightPrior):
-            raise TypeError(f"prior must be one of gpflow_gi.priors, but is {prior!r}.")
-        if prior.kernel_size is not None:
-            raise ValueError(
-                f"prior is a {type(prior).__name__}, which is for convolutions; a DenseLayer has "
-                "no kernel. Use NealPrior, StandardPrior or ScalePrior."
-            )
-        self.prior = prior
+        self.prior = check_prior(prior, kernel_size=None)
         posterior.bind(self.num_weights, self.output_dim)
         self.posterior = posterior
 
     @property
     def input_dim(self) -> int:
         return self._input_dim
-
-    @property
-    def has_features(self) -> bool:
-        return True
 
     @property
     def num_weights(self) -> int:
@@ -91,107 +76,43 @@ class DenseLayer(Layer):
                 f"The layer has input_dim={self._input_dim}, but gets {input_dim} columns."
             )
 
-    def follow_prior(self) -> None:
-        super().follow_prior()
-        self.prior.follow_prior()
-
     def condition(
         self, U: tf.Tensor, num_samples: int | None = None, seed: tf.Tensor | None = None
     ) -> ConditionedDenseLayer:
-        scale = self.prior.draw(
-            self.num_weights, num_samples, as_seed(None) if seed is None else seed
-        )
+        scale = self._scale(num_samples, seed)
         basis = DenseBasis(self.posterior.basis_inputs(U), scale.standard_deviation, self.bias)
         q = self.posterior.q(basis, slice(0, self.output_dim), num_samples)
         return ConditionedDenseLayer(basis, q, scale)
 
 
-class WeightBasis(Basis):
-    """a(x) = s [x, 1], or s x without a bias: one basis function for each weight, no residual."""
-
-    root: WeightRoot | None = None
-    """R of w = R z, where that is more than a scale."""
-
-    def __init__(self, inputs: tf.Tensor, standard_deviation: tf.Tensor, bias: bool) -> None:
-        """Scale what the weights are multiplied with.
-
-        :param inputs: U, [M, D] or [S, M, D].
-        :param standard_deviation: s, of the weights' prior, [] or [S].
-        """
-        self.inputs = inputs
-        self.bias = bias
-        is_drawn = standard_deviation.shape.rank == 1
-        self.scale = standard_deviation[:, None, None] if is_drawn else standard_deviation
-        """s, [] or [S, 1, 1]."""
-        self.is_sampled = is_drawn or inputs.shape.rank == 3
-
-    def __call__(self, X: tf.Tensor) -> tf.Tensor:
-        return tf.linalg.matrix_transpose(self._units(X))
-
-    @property
-    def gram(self) -> tf.Tensor:
-        return tf.matmul(self.design, self.design, transpose_b=True)
-
-    def cross_gram(self, X: tf.Tensor) -> tf.Tensor:
-        return tf.matmul(self.design, self._units(X), transpose_b=True)
-
-    def variance(self, X: tf.Tensor) -> tf.Tensor:
-        return tf.reduce_sum(tf.square(self._units(X)), axis=-1)
-
-    def covariance(self, X: tf.Tensor) -> tf.Tensor:
-        units = self._units(X)
-        return tf.matmul(units, units, transpose_b=True)
-
-    def residual_variance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
-        return tf.zeros([1], A.dtype)
-
-    def residual_covariance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
-        return tf.zeros([1, 1], A.dtype)
-
-    def _units(self, X: tf.Tensor) -> tf.Tensor:
-        """The basis functions of every row, [N, K] or [S, N, K]."""
-        return self.scale * _with_bias(X, self.bias)
-
-
 class DenseBasis(WeightBasis):
-    """Basis functions of rows, with pseudo-data at rows."""
+    """a(x) = s [x, 1], or s x without a bias, with pseudo-data at rows."""
 
     def __init__(self, inputs: tf.Tensor, standard_deviation: tf.Tensor, bias: bool) -> None:
         """Take the layer's inputs as basis functions; see :class:`WeightBasis`."""
-        super().__init__(inputs, standard_deviation, bias)
+        super().__init__(inputs, standard_deviation)
+        self.bias = bias
         self._scaled = self._units(inputs)
 
     @property
     def design(self) -> tf.Tensor:
         return self._scaled
 
+    def _units(self, X: tf.Tensor) -> tf.Tensor:
+        return super()._units(_with_bias(X, self.bias))
 
-class ConditionedDenseLayer(ConditionedLayer):
+
+class ConditionedDenseLayer(ConditionedWeights):
     """A dense layer given the inducing activations from below, and its prior's scale."""
 
-    def __init__(self, basis: DenseBasis, q: WhitenedGaussian, scale: WeightScale) -> None:
-        self._basis = basis
-        self.q = q
-        self._scale = scale
-
-    def kl(self) -> tf.Tensor:
-        return self.q.kl() + self._scale.kl
-
-    def diagnostics(self) -> list[tuple[str, tf.Tensor]]:
-        return [
-            ("the scale of its prior", self._basis.scale),
-            ("its inducing inputs", self._basis.inputs),
-            ("its posterior mean", self.q.mean),
-            ("its KL divergence", self.kl()),
-        ]
+    basis: DenseBasis
 
     def predict(self, X: tf.Tensor, full_cov: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-        return integrate(self.q, self._basis, X, full_cov)
+        return integrate(self.q, self.basis, X, full_cov)
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> DenseDraw:
-        draw = self.q.draw(num_samples, seed)
-        log_ratio = draw.log_p_minus_log_q + self._scale.log_p_minus_log_q
-        return DenseDraw(self._basis.scale * draw.z, self._basis.bias, log_ratio)
+        weights, log_ratio = self._draw_weights(num_samples, seed)
+        return DenseDraw(weights, self.basis.bias, log_ratio)
 
 
 class DenseDraw(LayerFunction):

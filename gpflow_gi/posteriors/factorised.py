@@ -19,7 +19,7 @@ from ..whitened import DiagonalGaussian, WeightGaussian, WhitenedDraw, WhitenedG
 from .base import Posterior
 
 if TYPE_CHECKING:
-    from ..layers.dense import WeightBasis
+    from ..layers.weights import WeightBasis
 
 
 class Factorised(Posterior):
@@ -92,11 +92,11 @@ class Factorised(Posterior):
         return U
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
-        basis = cast("WeightBasis", basis)
+        root = cast("WeightBasis", basis).root
         mean, deviation = self.mean[:, outputs], self.standard_deviation[:, outputs]
-        if basis.root is not None:
-            return IndependentWeights(mean, deviation, basis.root)
-        return DiagonalGaussian(mean / basis.scale, deviation / basis.scale)  # w = scale z
+        if root.is_scale:  # what is independent in w is so in z
+            return DiagonalGaussian(mean / root.scale, deviation / root.scale)
+        return IndependentWeights(mean, deviation, root)
 
 
 class IndependentWeights(WeightGaussian):

@@ -13,7 +13,7 @@ from ..whitened import PointMass, WhitenedGaussian
 from .base import Posterior
 
 if TYPE_CHECKING:
-    from ..layers.dense import WeightBasis
+    from ..layers.weights import WeightBasis
 
 
 class Recorded(Posterior):
@@ -57,4 +57,4 @@ class Recorded(Posterior):
         S = 1 if num_samples is None else num_samples
         states = ((np.arange(S) + 0.5) * self.num_draws / S).astype(int)
         weights = tf.gather(self._weights, states[0] if num_samples is None else states)
-        return PointMass(weights[..., outputs] / cast("WeightBasis", basis).scale)
+        return PointMass(cast("WeightBasis", basis).root.solve(weights[..., outputs]))

@@ -88,11 +88,11 @@ def test_gradients_are_those_on_patches(kind, prior, rng):
         T = tf.sqrt(posterior.pseudo_precision)
         T = tf.repeat(T, locations) if kind == "global" else tf.reshape(T, [-1])
         V = tf.reshape(posterior.pseudo_outputs, [-1, P])
-        return outcome(U, WeightSpaceRegression(basis, T, V, shared=True), basis.scale)
+        return outcome(U, WeightSpaceRegression(basis, T, V, shared=True), basis.root.scale)
 
     def ours(U, s):
         basis = PatchBasis(U, s, layer.convolution)
-        return outcome(U, layer.posterior.q(basis, slice(0, P)), basis.scale)
+        return outcome(U, layer.posterior.q(basis, slice(0, P)), basis.root.scale)
 
     for batch in [(M,), (S, M)]:
         U = images(rng, layer.convolution, *batch)

@@ -85,7 +85,7 @@ def test_it_is_regression_on_patches_times_the_root(samples, rng):
     np.testing.assert_allclose(q.kl(), explicit.kl(), rtol=1e-9)
     mine, other = (each.draw(None, as_seed(1)) for each in (q, explicit))
     np.testing.assert_allclose(mine.z, other.z, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(basis.weights(mine.z), R @ other.z.numpy(), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(basis.root.times(mine.z), R @ other.z.numpy(), rtol=1e-8, atol=1e-8)
     rows = tf.matmul(tf.broadcast_to(convolution.patches(X), (*samples, 60, K)), R)
     expected = explicit.predict(DenseBasis(patches, one, bias=False), rows)
     for moment, known in zip(q.predict(basis, convolution.patches(X)), expected, strict=True):
@@ -102,7 +102,7 @@ def test_factorised_weights_keep_their_own_coordinates(samples, rng):
     mean, deviation = layer.posterior.mean.numpy(), layer.posterior.standard_deviation.numpy()
 
     draw = q.draw(S, as_seed(0))
-    weights = basis.weights(draw.z).numpy()
+    weights = basis.root.times(draw.z).numpy()
     R_of = R if samples else np.broadcast_to(R, (S, K, K))
     kl, ratio = np.zeros(S), np.zeros(S)
     for s in range(S):

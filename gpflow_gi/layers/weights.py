@@ -1,0 +1,141 @@
+"""What layers of weights have in common: a prior over them, and basis functions that they weigh."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import tensorflow as tf
+
+from ..basis import Basis
+from ..priors import NealPrior, WeightPrior, WeightScale
+from ..seeds import as_seed
+from ..weight_root import WeightRoot
+from ..whitened import WhitenedGaussian
+from .base import ConditionedLayer, Layer
+
+
+class WeightLayer(Layer):
+    """P outputs f_p(x) = phi(x)^T w_p, with a prior and an approximate posterior over weights."""
+
+    prior: WeightPrior
+
+    @property
+    @abstractmethod
+    def num_weights(self) -> int:
+        """K, the number of weights to each output: the fan-in N of the priors."""
+
+    @property
+    def has_features(self) -> bool:
+        return True
+
+    def follow_prior(self) -> None:
+        super().follow_prior()
+        self.prior.follow_prior()
+
+    def _scale(self, num_samples: int | None, seed: tf.Tensor | None) -> WeightScale:
+        """The prior's scale, drawn if it is random."""
+        return self.prior.draw(
+            self.num_weights, num_samples, as_seed(None) if seed is None else seed
+        )
+
+
+def check_prior(prior: WeightPrior | None, kernel_size: tuple[int, int] | None) -> WeightPrior:
+    """A layer's prior; NealPrior by default.
+
+    :param kernel_size: of a convolution; None of a layer that has none.
+    :raises TypeError: if it is no prior.
+    :raises ValueError: if it is for kernels of another size.
+    """
+    if prior is None:
+        return NealPrior()
+    if not isinstance(prior, WeightPrior):
+        raise TypeError(f"prior must be one of gpflow_gi.priors, but is {prior!r}.")
+    if prior.kernel_size is not None and kernel_size is None:
+        raise ValueError(
+            f"prior is a {type(prior).__name__}, which is for convolutions; a DenseLayer has "
+            "no kernel. Use NealPrior, StandardPrior or ScalePrior."
+        )
+    if prior.kernel_size not in (None, kernel_size):
+        raise ValueError(
+            f"prior is a {type(prior).__name__} for kernels of {prior.kernel_size}, but the "
+            f"layer has kernel_size={kernel_size}; they must be equal."
+        )
+    return prior
+
+
+class WeightBasis(Basis):
+    """a(x) = R^T x: one basis function for each weight, and no residual."""
+
+    def __init__(
+        self,
+        inputs: tf.Tensor,
+        standard_deviation: tf.Tensor,
+        spatial_sqrt: tf.Tensor | None = None,
+    ) -> None:
+        """Take what the weights are multiplied with as basis functions.
+
+        :param inputs: U, [M, D] or [S, M, D].
+        :param standard_deviation: s, of the weights' prior, [] or [S].
+        :param spatial_sqrt: T, where R = s T (x) I instead of s I: [places, places] or
+            [S, places, places].
+        """
+        self.inputs = inputs
+        is_drawn = standard_deviation.shape.rank == 1
+        scale = standard_deviation[:, None, None] if is_drawn else standard_deviation
+        self.root = WeightRoot(scale, spatial_sqrt)
+        self.is_sampled = self.root.is_sampled or inputs.shape.rank == 3
+
+    def __call__(self, X: tf.Tensor) -> tf.Tensor:
+        return tf.linalg.matrix_transpose(self._units(X))
+
+    @property
+    def gram(self) -> tf.Tensor:
+        return tf.matmul(self.design, self.design, transpose_b=True)
+
+    def cross_gram(self, X: tf.Tensor) -> tf.Tensor:
+        return tf.matmul(self.design, self._units(X), transpose_b=True)
+
+    def variance(self, X: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_sum(tf.square(self._units(X)), axis=-1)
+
+    def covariance(self, X: tf.Tensor) -> tf.Tensor:
+        units = self._units(X)
+        return tf.matmul(units, units, transpose_b=True)
+
+    def residual_variance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
+        return tf.zeros([1], A.dtype)
+
+    def residual_covariance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
+        return tf.zeros([1, 1], A.dtype)
+
+    def _units(self, X: tf.Tensor) -> tf.Tensor:
+        """The basis functions of every row, [N, K] or [S, N, K]."""
+        return self.root.of_rows(X)
+
+
+class ConditionedWeights(ConditionedLayer):
+    """A layer of weights given the inducing activations from below, and its prior's scale."""
+
+    def __init__(self, basis: WeightBasis, q: WhitenedGaussian, scale: WeightScale) -> None:
+        self.basis = basis
+        self.q = q
+        self._scale = scale
+
+    def kl(self) -> tf.Tensor:
+        return self.q.kl() + self._scale.kl
+
+    def diagnostics(self) -> list[tuple[str, tf.Tensor]]:
+        return [
+            ("the scale of its prior", self.basis.root.scale),
+            ("its inducing inputs", self.basis.inputs),
+            ("its posterior mean", self.q.mean),
+            ("its KL divergence", self.kl()),
+        ]
+
+    def _draw_weights(
+        self, num_samples: int | None, seed: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Weights, [K, P] or [S, K, P], and their log p - log q, the scale's included."""
+        draw = self.q.draw(num_samples, seed)
+        log_ratio = draw.log_p_minus_log_q + self._scale.log_p_minus_log_q
+        return self.basis.root.times(draw.z), log_ratio
