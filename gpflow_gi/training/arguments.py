@@ -1,5 +1,7 @@
 """What :func:`gpflow_gi.fit` is given, checked before anything is compiled."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import gpflow
@@ -29,6 +31,43 @@ def check_callbacks(callbacks: Any) -> tuple[Any, ...]:
         if not callable(callback):
             raise TypeError(f"callbacks must be callables that take a Report, not {callback!r}.")
     return callbacks
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The name by which a callable is told from others; a partial's arguments belong to it."""
+    if isinstance(function, functools.partial):
+        arguments = [repr(value) for value in function.args]
+        arguments += [f"{name}={value!r}" for name, value in sorted(function.keywords.items())]
+        return f"{name_of(function.func)}({', '.join(arguments)})"
+    return str(getattr(function, "__qualname__", type(function).__name__))
+
+
+def check_augment(augment: Any, X: tf.Tensor) -> None:
+    """Refuse what does not turn the rows of a step into others like them.
+
+    :param augment: takes rows and a seed [2].
+    :param X: as many rows as a step has, [B, D] or [B, H, W, C].
+    :raises TypeError: if it is not callable.
+    :raises ValueError: if it fails on such rows in a graph, or changes their shape or type.
+    """
+    if not callable(augment):
+        raise TypeError(f"augment must be a callable that takes X and a seed, not {augment!r}.")
+    wanted = f"shape {X.shape.as_list()} and type {X.dtype.name}"
+    try:
+        made = tf.function(lambda X, seed: tf.convert_to_tensor(augment(X, seed)), autograph=False)(
+            X, tf.zeros([2], tf.int32)
+        )
+    except Exception as error:
+        reason = str(error).strip().splitlines()[-1].strip()
+        raise ValueError(
+            f"augment={name_of(augment)} failed on rows of {wanted} and an int32 seed of shape "
+            f"[2]; it must be written in TensorFlow operations. The error says: {reason}"
+        ) from None
+    if made.shape != X.shape or made.dtype != X.dtype:
+        raise ValueError(
+            f"augment={name_of(augment)} must return rows like those that it takes, of {wanted}, "
+            f"but returned shape {made.shape.as_list()} and type {made.dtype.name}."
+        )
 
 
 def check_data(data: Any) -> tuple[tf.Tensor, tf.Tensor]:

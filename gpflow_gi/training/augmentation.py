@@ -17,8 +17,13 @@ def augmented(images: Any, seed: Seed, *, flip: bool = True, padding: int = 4) -
     frame in its own size at a uniformly random place: He, Zhang, Ren & Sun, "Deep residual learning
     for image recognition", CVPR 2016, section 4.2.
 
-    It is a function of images and seed alone, made of TensorFlow operations, and may stand in
-    ``tf.data.Dataset.map``::
+    :func:`gpflow_gi.fit` takes it for the rows of every step::
+
+        augment = functools.partial(augmented, flip=False, padding=1)
+        fit(model, (X, Y), steps=5000, batch_size=100, augment=augment)
+
+    It is a function of images and seed alone, made of TensorFlow operations, and may also stand in
+    ``tf.data.Dataset.map``, for training by other means::
 
         batches = tf.data.Dataset.from_tensor_slices((X, Y)).shuffle(len(X)).batch(100).repeat()
         batches = batches.enumerate().map(lambda i, XY: (augmented(XY[0], i), XY[1]))

@@ -1,6 +1,7 @@
 """Checkpoints, and what a run must have in common with the one that it resumes."""
 
 import json
+import math
 import os
 import time
 import zlib
@@ -132,7 +133,7 @@ def describe_data(data: tuple[tf.Tensor, tf.Tensor]) -> dict[str, Any]:
     checksum = zlib.crc32(Y.numpy().tobytes(), zlib.crc32(X.numpy().tobytes()))
     return {
         "number of rows": int(X.shape[0]),
-        "columns of X": int(X.shape[1]),
+        "columns of X": math.prod(X.shape[1:]),
         "columns of Y": int(Y.shape[1]),
         # Last in the alphabet of settings, so that a plainer difference is named first.
         "the data's checksum": checksum,

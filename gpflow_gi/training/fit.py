@@ -5,9 +5,18 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import tensorflow as tf
+
 from ..seeds import Seed, as_seed
 from ..validation import positive_integer, positive_number
-from .arguments import check_callbacks, check_data, check_num_data, non_negative_integer
+from .arguments import (
+    check_augment,
+    check_callbacks,
+    check_data,
+    check_num_data,
+    name_of,
+    non_negative_integer,
+)
 from .checkpoints import Checkpoints, describe_data, describe_model
 from .guard import Snapshots, recover
 from .learning_rate import describe_optimizer, make_optimizer, plain_number
@@ -31,6 +40,7 @@ def fit(
     num_samples: int | None = None,
     kl_warmup: int = 0,
     temperature: float = 1.0,
+    augment: Callable[[tf.Tensor, tf.Tensor], Any] | None = None,
     callbacks: Sequence[Callable[[Report], Any]] = (),
     progress: bool = True,
     checkpoint_dir: str | os.PathLike[str] | None = None,
@@ -83,6 +93,12 @@ def fit(
         networks really?", ICML 2020), proportional to likelihood^(1/T) times prior. The objective
         is then no bound on the log evidence; progress and record call it a tempered bound, and show
         the ELBO beside it.
+    :param augment: from the rows of a step, in the shape that they have in `data` ([B, D] or
+        [B, H, W, C]), and a seed [2] to others of that shape, in TensorFlow operations:
+        :func:`gpflow_gi.training.augmented`, or ``functools.partial(augmented, padding=2)``. Every
+        step sees others, and the inducing points none. What is maximised is then a bound of no
+        data set's log evidence; progress and record call it an augmented bound, and show the ELBO
+        of the rows as they are beside it, which takes one pass for each report.
     :param callbacks: each is called with every :class:`~gpflow_gi.training.Report`.
     :param progress: show progress on standard error: a bar in a terminal or notebook, a few lines
         elsewhere.
@@ -125,7 +141,10 @@ def fit(
     seed = as_seed(seed)
     check_num_data(model, num_rows, batch_size is not None or replicas.num > 1)
     if hasattr(model, "check_data"):
-        data = model.check_data(data)
+        # Images stay images here, which augment is given.
+        data = data[0], model.check_data(data)[1]
+    if augment is not None:
+        check_augment(augment, data[0][:batch_size])
     replicas.check_variables("model", model.variables)
     variables = list(model.trainable_variables)
     if not variables:
@@ -140,6 +159,7 @@ def fit(
         "num_samples": getattr(model, "num_samples", None) if num_samples is None else num_samples,
         "kl_warmup": kl_warmup,
         "temperature": temperature,
+        "augment": None if augment is None else name_of(augment),
         "replicas": replicas.num,
         **describe_optimizer(optimizer, learning_rate),
     }
@@ -153,6 +173,7 @@ def fit(
         replicas,
         kl_warmup=kl_warmup,
         temperature=temperature,
+        augment=augment,
         seed=seed,
         jit_compile=jit_compile,
     )
@@ -190,13 +211,17 @@ def fit(
                     raise recover(model, run, snapshots, outcome, num_samples, rate, record)
                 pace.measured(num_steps, elapsed)
                 seconds += elapsed
+                weight = float(kl_weight(outcome.step - 1, kl_warmup, temperature))
+                first, second = outcome.objective_terms
+                expected_log_likelihood, kl = outcome.bound_terms
                 report = Report(
                     step=outcome.step,
                     seconds=seconds,
-                    expected_log_likelihood=outcome.expected_log_likelihood,
-                    kl=outcome.kl,
-                    kl_weight=float(kl_weight(outcome.step - 1, kl_warmup, temperature)),
+                    expected_log_likelihood=expected_log_likelihood,
+                    kl=kl,
+                    kl_weight=weight,
                     temperature=temperature,
+                    augmented_bound=None if augment is None else first - weight * second,
                     learning_rate=rate,
                 )
                 record.reports.append(report)

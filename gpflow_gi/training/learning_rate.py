@@ -9,6 +9,7 @@ import tensorflow as tf
 from gpflow.keras import tf_keras
 
 from .adam import Adam
+from .arguments import name_of
 
 Schedule: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
 """step [] int64, counting from 0 -> learning rate []."""
@@ -92,7 +93,7 @@ def describe_optimizer(optimizer: Any, learning_rate: Any) -> dict[str, Any]:
         settings["learning_rate"] = rate["class_name"]
         settings.update(_prefixed("learning_rate", rate["config"]))
     elif callable(rate):
-        settings["learning_rate"] = getattr(rate, "__qualname__", type(rate).__name__)
+        settings["learning_rate"] = name_of(rate)
     else:
         settings["learning_rate"] = plain_number(rate)
     return settings
@@ -109,7 +110,7 @@ def _rate_of(optimizer: Any) -> Any:
 
 
 def _check_schedule(schedule: Schedule) -> None:
-    name = getattr(schedule, "__qualname__", type(schedule).__name__)
+    name = name_of(schedule)
     try:
         traced = tf.function(schedule, autograph=False).get_concrete_function(
             tf.TensorSpec([], tf.int64)

@@ -81,12 +81,11 @@ class Progress:
 def describe(report: Report, num_rows: int) -> str:
     """The number being maximised, per row, under the name that it deserves.
 
-    A tempered bound has the ELBO beside it.
+    A tempered or augmented bound has the ELBO beside it.
     """
     name = report.objective_name
-    if name != "ELBO":
-        name += f" (KL x {report.kl_weight:#.2g})"
-    text = f"{name} per row {report.objective / num_rows:.4f}"
-    if report.temperature != 1.0:
+    weight = "" if report.kl_weight == 1.0 else f" (KL x {report.kl_weight:#.2g})"
+    text = f"{name}{weight} per row {report.objective / num_rows:.4f}"
+    if name not in ("ELBO", "objective"):
         text += f", ELBO per row {report.bound / num_rows:.4f}"
     return text

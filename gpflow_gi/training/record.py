@@ -11,8 +11,10 @@ class Report:
     """The state of training after `step` steps.
 
     The terms are means over the steps since the report before (which are as many as a compiled
-    call had): much less noisy than those of one minibatch and one sample. The other fields are
-    those of the last step.
+    call had): much less noisy than those of one minibatch and one sample. Where the steps saw
+    augmented rows, the terms are those of the last step's rows as they are, with the parameters
+    that it left, and the mean over the steps is `augmented_bound`. The other fields are those of
+    the last step.
 
     :param step: number of steps done.
     :param seconds: spent in training steps so far; compilation, callbacks and checkpoints are left
@@ -22,6 +24,7 @@ class Report:
     :param kl_weight: the weight that KL warm-up and temperature gave the second term.
     :param learning_rate: of the optimizer.
     :param temperature: the weight of the second term after the warm-up.
+    :param augmented_bound: `objective`, where it is of augmented rows, in nats; otherwise None.
     """
 
     step: int
@@ -31,25 +34,37 @@ class Report:
     kl_weight: float
     learning_rate: float
     temperature: float = 1.0
+    augmented_bound: float | None = None
 
     @property
     def bound(self) -> float:
-        """The ELBO, in nats: expected_log_likelihood - kl, at whatever `kl_weight`."""
+        """The ELBO, in nats: expected_log_likelihood - kl, whatever was maximised."""
         return self.expected_log_likelihood - self.kl
 
     @property
     def objective(self) -> float:
-        """expected_log_likelihood - kl_weight * kl; the bound where the weight is 1."""
+        """What was maximised: expected_log_likelihood - kl_weight * kl, of augmented rows or not.
+
+        It is the bound where the weight is 1 and the rows are as they are.
+        """
+        if self.augmented_bound is not None:
+            return self.augmented_bound
         return self.expected_log_likelihood - self.kl_weight * self.kl
 
     @property
     def objective_name(self) -> str:
-        """What `objective` may be called: "ELBO", "tempered bound" or, warming up, "objective".
+        """What `objective` may be called: "ELBO", or, warming up, "objective".
 
-        With a weight below 1 it may exceed the log evidence.
+        "Tempered bound", "augmented bound" or "tempered augmented bound" where it will never be the
+        ELBO: with a weight below 1, or of other rows than the data's, it may exceed the log
+        evidence.
         """
-        if self.temperature != 1.0:
-            return "tempered bound"
+        altered = [
+            *(["tempered"] if self.temperature != 1.0 else []),
+            *(["augmented"] if self.augmented_bound is not None else []),
+        ]
+        if altered:
+            return " ".join([*altered, "bound"])
         return "objective" if self.kl_weight < 1.0 else "ELBO"
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
+from ..seeds import fold_in
 from .learning_rate import Schedule
 from .minibatches import Held, Minibatches
 from .objective import BoundTerms, kl_weight
@@ -25,16 +27,17 @@ class Outcome:
     :param step: number of steps done; if something was not finite, without the step that met it.
     :param bound_is_finite: False if that step's bound was not finite.
     :param gradient_is_finite: False if its gradient was not.
-    :param expected_log_likelihood: mean over the steps of the call.
-    :param kl: mean over the steps of the call.
+    :param objective_terms: expected log likelihood and KL, as means over the steps of the call.
+    :param bound_terms: the same, or, where the steps saw augmented rows, those of the last step's
+        rows as they are, after it.
     :param message: what TensorFlow said, if an operation refused to go on.
     """
 
     step: int
     bound_is_finite: bool
     gradient_is_finite: bool
-    expected_log_likelihood: float
-    kl: float
+    objective_terms: tuple[float, float] = (math.nan, math.nan)
+    bound_terms: tuple[float, float] = (math.nan, math.nan)
     message: str = ""
 
     @property
@@ -59,6 +62,7 @@ class TrainingSteps:
     :param replicas: what shares them.
     :param kl_warmup: in steps.
     :param temperature: the weight of the KL term after the warm-up.
+    :param augment: what makes the rows that a step sees of its rows and a seed; None for nothing.
     :param seed: [2].
     :param jit_compile: compile with XLA.
     """
@@ -75,6 +79,7 @@ class TrainingSteps:
         *,
         kl_warmup: int,
         temperature: float = 1.0,
+        augment: Callable[[tf.Tensor, tf.Tensor], Any] | None = None,
         seed: tf.Tensor,
         jit_compile: bool,
     ) -> None:
@@ -87,6 +92,9 @@ class TrainingSteps:
         self._replicas = replicas
         self._kl_warmup = kl_warmup
         self._temperature = temperature
+        self._augment = augment
+        # Minibatches fold -1 into the seed, and 0, 1, 2, ... into that.
+        self._augmentation_seed = fold_in(fold_in(seed, -1), -1)
         self._seeds = replicas.seeds(seed)
         self._held = minibatches.initially()
         # A variable, assigned in the graph along with the parameters: after an interrupt, the two
@@ -115,7 +123,7 @@ class TrainingSteps:
         start = int(self.step)
         try:
             # The number of steps is a tensor: one trace serves every number.
-            step, finite, sums, self._held = self._compiled(
+            step, finite, sums, bound_terms, self._held = self._compiled(
                 tf.constant(start + num_steps, tf.int64), self._held
             )
         except tf.errors.InvalidArgumentError as error:
@@ -124,16 +132,16 @@ class TrainingSteps:
             if not about:
                 raise
             message = _NUMBERED.sub("", about[-1].strip())
-            return Outcome(int(self.step), False, True, math.nan, math.nan, message)
+            return Outcome(int(self.step), False, True, message=message)
         bound_is_finite, gradient_is_finite = finite.numpy()
         done = max(int(step) - start, 1)
-        expected_log_likelihood, kl = sums.numpy() / done
+        means = sums / done
         return Outcome(
             step=int(step),
             bound_is_finite=bool(bound_is_finite),
             gradient_is_finite=bool(gradient_is_finite),
-            expected_log_likelihood=float(expected_log_likelihood),
-            kl=float(kl),
+            objective_terms=_pair(means),
+            bound_terms=_pair(means if self._augment is None else bound_terms),
         )
 
     def parts_of(self, step: int) -> list[Part]:
@@ -174,8 +182,21 @@ class TrainingSteps:
         return self._replicas.own(loss), gradients, self._replicas.own(terms)
 
     def _parts(self, step: tf.Tensor, held: Held) -> tuple[list[Part], Held]:
-        batch, held = self._minibatches.batch(step, held)
-        return self._replicas.parts(batch, self._seeds, step), held
+        (X, Y), held = self._minibatches.batch(step, held)
+        if self._augment is not None:
+            augmented = self._augment(X, fold_in(self._augmentation_seed, step))
+            X = tf.ensure_shape(augmented, X.shape)
+        return self._replicas.parts((X, Y), self._seeds, step), held
+
+    def _bound_terms(self, step: tf.Tensor, held: Held) -> tf.Tensor:
+        """The bound's terms, [2], of a step's rows as they are, with the present parameters."""
+        batch, _ = self._minibatches.batch(step, held)
+
+        def of_part(part: Part) -> list[tf.Tensor]:
+            return [tf.cast(part.of(tf.stack(self._terms(part.batch, part.seed))), tf.float64)]
+
+        parts = self._replicas.parts(batch, self._seeds, step)
+        return self._replicas.own(self._replicas.sum(of_part, parts)[0])
 
     def _update(self, gradients: list[tf.Tensor | None]) -> tf.Tensor:
         """Apply the gradients. Return whether they are finite, []."""
@@ -194,7 +215,9 @@ class TrainingSteps:
             tf.stack([tf.reduce_all(tf.math.is_finite(gradient)) for gradient, _ in pairs])
         )
 
-    def _run(self, stop: tf.Tensor, held: Held) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, Held]:
+    def _run(
+        self, stop: tf.Tensor, held: Held
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor | None, Held]:
         def go_on(step: tf.Tensor, finite: tf.Tensor, sums: tf.Tensor, held: Held) -> tf.Tensor:
             return (step < stop) & tf.reduce_all(finite)
 
@@ -212,8 +235,17 @@ class TrainingSteps:
             self.step.assign(tf.where(went_well, step + 1, FAILED))
             return tf.where(went_well, step + 1, step), finite, sums + terms, held
 
-        return tf.while_loop(
+        step, finite, sums, held = tf.while_loop(
             go_on,
             take_step,
             (self.step.read_value(), tf.constant([True, True]), tf.zeros([2], tf.float64), held),
         )
+        # One pass more in each call, and nothing in its steps.
+        last = tf.maximum(step - 1, 0)
+        bound_terms = None if self._augment is None else self._bound_terms(last, held)
+        return step, finite, sums, bound_terms, held
+
+
+def _pair(values: tf.Tensor) -> tuple[float, float]:
+    first, second = values.numpy()
+    return float(first), float(second)

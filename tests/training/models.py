@@ -91,6 +91,11 @@ def linear_data(num_rows=20, num_inputs=2, seed=0):
     return X, Y
 
 
+def noisy(X, seed, scale=1.0):
+    """For fit's augment: rows with noise."""
+    return X + scale * standard_normal(tf.shape(X), seed, X.dtype)
+
+
 def svgp(num_data, kind=gpflow.models.SVGP):
     rng = np.random.default_rng(1)
     return kind(

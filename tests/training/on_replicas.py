@@ -25,7 +25,7 @@ from gpflow_gi.training.replicas import Replicas
 from gpflow_gi.training.steps import TrainingSteps
 
 from ..builders import bounds
-from .models import FailingModel, LinearModel, linear_data, svgp, train, values
+from .models import FailingModel, LinearModel, linear_data, noisy, svgp, train, values
 
 tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 3
@@ -85,6 +85,17 @@ def same_parameters(folder):
                     "steps": [report.step for report in record.reports],
                     "rates": [report.learning_rate for report in record.reports],
                 }
+
+
+def augmentation(folder):
+    """Rows are changed before they are shared: they are those of one device."""
+    for strategy in (None, TWO):
+        model = made(strategy, noiseless, "gp")
+        record = train(model, DATA, steps=20, batch_size=7, strategy=strategy, augment=noisy)
+        yield {
+            "parameters": numbers(model),
+            "bounds": [(report.bound, report.objective) for report in record.reports],
+        }
 
 
 def with_prior():

@@ -1,5 +1,7 @@
 """What fit refuses, and how it says so."""
 
+import functools
+
 import gpflow
 import numpy as np
 import pandas as pd
@@ -7,6 +9,7 @@ import pytest
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
+from gpflow_gi.training import augmented
 from gpflow_gi.training.arguments import check_data, check_num_data
 
 from .models import LinearModel, linear_data, svgp, train
@@ -29,6 +32,29 @@ schedules = tf_keras.optimizers.schedules
         ({"temperature": 0.0}, ValueError, "temperature must be positive"),
         ({"temperature": np.inf}, ValueError, "temperature must be finite"),
         ({"temperature": "cold"}, ValueError, "temperature must be an array of numbers"),
+        ({"augment": "flip"}, TypeError, "augment must be a callable .*, not 'flip'"),
+        (
+            {"augment": lambda X, seed: X[:-1]},
+            ValueError,
+            r"augment=.*<lambda> must return rows like .* of shape \[20, 2\] and type float64, but "
+            r"returned shape \[19, 2\] and type float64",
+        ),
+        (
+            {"augment": lambda X, seed: tf.cast(X, tf.float32), "batch_size": 7},
+            ValueError,
+            r"of shape \[7, 2\] and type float64, but returned shape \[7, 2\] and type float32",
+        ),
+        ({"augment": lambda X, seed: None}, ValueError, "augment=.* failed on rows of shape"),
+        (
+            {"augment": lambda X, seed: X if X.numpy().any() else -X},
+            ValueError,
+            r"augment=.* failed on .*; it must be written in TensorFlow operations. The error says",
+        ),
+        (
+            {"augment": functools.partial(augmented, padding=1)},
+            ValueError,
+            r"augment=augmented\(padding=1\) failed on rows of shape \[20, 2\].* images must have",
+        ),
         ({"seed": 1.5}, ValueError, "seed must be"),
         ({"callbacks": print}, TypeError, "callbacks must be a sequence"),
         ({"callbacks": ["print"]}, TypeError, "callbacks must be callables"),

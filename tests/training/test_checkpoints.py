@@ -1,5 +1,6 @@
 """A run that is stopped and resumed ends where one that never stopped ends."""
 
+import functools
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ import pytest
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
-from .models import LinearModel, assert_same, linear_data, train
+from .models import LinearModel, assert_same, linear_data, noisy, train
 
 pytestmark = pytest.mark.compiled
 DATA = linear_data()
@@ -157,6 +158,7 @@ def test_interrupt_within_a_call(tmp_path):
         ({"batch_size": None}, "batch_size"),
         ({"kl_warmup": 0}, "kl_warmup"),
         ({"temperature": 0.5}, "temperature"),
+        ({"augment": noisy}, "augment"),
         ({"num_samples": 2}, "num_samples"),
         ({"learning_rate": 0.01}, "learning_rate"),
         (
@@ -183,6 +185,21 @@ def test_other_settings_are_refused_by_name(tmp_path_factory, changed, name):
         train(model, data, steps=5, checkpoint_dir=directory, **kwargs)
     assert sorted(os.listdir(directory)) == before
     assert np.all(model.mean.numpy() == 0.0)
+
+
+def test_augmented_runs_resume_exactly_with_the_same_arguments(tmp_path):
+    models = [LinearModel(20) for _ in range(3)]
+    settings = {**SETTINGS, "augment": functools.partial(noisy, scale=0.5)}
+    train(models[0], DATA, steps=7, checkpoint_dir=tmp_path, **settings)
+    other = {**SETTINGS, "augment": functools.partial(noisy, scale=0.6)}
+    with pytest.raises(ValueError, match=r"noisy\(scale=0.5\), but .* noisy\(scale=0.6\)"):
+        train(models[1], DATA, steps=10, checkpoint_dir=tmp_path, **other)
+    resumed = train(models[1], DATA, steps=10, checkpoint_dir=tmp_path, **settings)
+    whole = train(models[2], DATA, steps=10, **settings)
+    assert_same(models[1], models[2])
+    assert [(r.bound, r.objective) for r in resumed.reports] == [
+        (r.bound, r.objective) for r in whole.reports
+    ]
 
 
 def test_learning_rate_of_the_optimizer_is_compared(tmp_path):

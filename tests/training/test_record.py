@@ -17,7 +17,7 @@ from .models import LinearModel, linear_data, train
 DATA = linear_data()
 
 
-def report(step, seconds, kl_weight=1.0, temperature=1.0):
+def report(step, seconds, kl_weight=1.0, temperature=1.0, augmented_bound=None):
     return Report(
         step=step,
         seconds=seconds,
@@ -26,6 +26,7 @@ def report(step, seconds, kl_weight=1.0, temperature=1.0):
         kl_weight=kl_weight,
         learning_rate=0.01,
         temperature=temperature,
+        augmented_bound=augmented_bound,
     )
 
 
@@ -56,6 +57,24 @@ def test_a_tempered_bound_is_not_called_elbo_and_has_it_beside_it(kl_weight, tex
     assert describe(hot, 10) == (
         "tempered bound (KL x 2.0) per row -14.0000, ELBO per row -12.0000"
     )
+
+
+@pytest.mark.parametrize(
+    ("kl_weight", "temperature", "text"),
+    [
+        (0.25, 1.0, "augmented bound (KL x 0.25) per row -13.0000, ELBO per row -12.0000"),
+        (1.0, 1.0, "augmented bound per row -13.0000, ELBO per row -12.0000"),
+        (0.1, 0.1, "tempered augmented bound (KL x 0.10) per row -13.0000, ELBO per row -12.0000"),
+        (1.0, 2.0, "tempered augmented bound per row -13.0000, ELBO per row -12.0000"),
+    ],
+)
+def test_an_augmented_bound_is_not_called_elbo_and_has_it_beside_it(kl_weight, temperature, text):
+    augmented = report(1, 1.0, kl_weight, temperature, augmented_bound=-130.0)
+    assert describe(augmented, 10) == text
+    assert augmented.bound == -120.0 and augmented.objective == -130.0
+    written = FitRecord(reports=[augmented]).to_dict()
+    assert written["reports"][0]["objective_name"] in text
+    assert FitRecord.from_dict(json.loads(json.dumps(written))).reports == [augmented]
 
 
 def test_the_record_names_the_objective():

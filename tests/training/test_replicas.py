@@ -28,8 +28,8 @@ def steps(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    names = ("failures", "resumption", "fixed_parameters", "saved_model", "single_precision")
-    return run(tmp_path_factory.mktemp("runs"), *names, "refusals")
+    names = ("failures", "resumption", "fixed_parameters", "saved_model", "augmentation")
+    return run(tmp_path_factory.mktemp("runs"), *names, "refusals", "single_precision")
 
 
 def assert_close(a, b, tolerance):
@@ -115,6 +115,13 @@ def test_fixed_parameters_stay(runs):
 def test_a_saved_model_is_like_any_other(runs):
     (answer,) = runs["saved_model"]
     assert answer["saved"] == answer["loaded"]
+
+
+def test_replicas_share_rows_that_are_augmented_already(runs):
+    alone, shared = runs["augmentation"]
+    assert_close(alone["parameters"], shared["parameters"], 1e-6)
+    np.testing.assert_allclose(shared["bounds"], alone["bounds"], rtol=1e-8)
+    assert all(bound != objective for bound, objective in alone["bounds"])
 
 
 def test_single_precision(runs):
