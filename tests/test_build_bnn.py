@@ -127,6 +127,7 @@ def test_other_likelihoods_and_many_rows(rng):
         ({"inference": ["global"]}, ValueError, "names 1 layers, but there are 3"),
         ({"inference": 3}, ValueError, "holds 3"),
         ({"prior": "normal"}, ValueError, 'prior must be one of "neal", "standard", "scale"'),
+        ({"prior": "spatial"}, ValueError, "but is 'spatial', which is for convolutions"),
         ({"prior": gi.priors.NealPrior()}, TypeError, "prior must be a name"),
         ({"prior": gi.priors.NealPrior, "prior_scale": 2.0}, ValueError, "prior_scale is 2"),
         ({"prior": lambda: "neal"}, TypeError, "made 'neal'"),

@@ -10,6 +10,7 @@ from gpflow_gi.architectures import build_resnet
 from gpflow_gi.architectures.networks import INFERENCE
 from gpflow_gi.architectures.start import LABEL_SCALE
 from gpflow_gi.layers.residual import every_layer
+from gpflow_gi.priors import NealPrior, SpatialIWPrior
 
 N, SHAPE, CLASSES = 12, (4, 5, 2), 3
 
@@ -75,6 +76,32 @@ def test_it_trains(data):
     assert model.elbo(data, num_samples=10, seed=0) > before
 
 
+@pytest.mark.parametrize("inference", INFERENCE)
+def test_a_spatial_prior_is_for_the_convolutions(data, inference):
+    model = build(data, num_blocks=1, inference=inference, prior="spatial", prior_scale=0.5)
+    *convolutions, last = (layer.prior for layer in every_layer(model.layers))
+    assert len({id(prior) for prior in convolutions}) == 3
+    for prior in convolutions:
+        assert isinstance(prior, SpatialIWPrior)
+        assert prior.kernel_size == (3, 3) and prior.scale == 0.5
+        assert prior.nu.trainable != inference.startswith("prior")
+    assert isinstance(last, NealPrior) and last.scale.numpy() == 0.5
+    assert np.isfinite(model.elbo(data, seed=0))
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.parametrize("inference", INFERENCE)
+def test_it_trains_with_a_spatial_prior(data, inference):
+    model = build(data, num_blocks=1, inference=inference, prior="spatial")
+    start = {path: p.numpy() for path, p in gpflow.utilities.parameter_dict(model).items()}
+    before = model.elbo(data, num_samples=10, seed=0)
+    gi.fit(model, data, steps=40, learning_rate=0.02, progress=False)
+    assert model.elbo(data, num_samples=10, seed=0) > before
+    for path, parameter in gpflow.utilities.parameter_dict(model).items():
+        assert np.any(parameter.numpy() != start[path]) == parameter.trainable, path
+
+
 def test_methods_are_one_for_each_layer_and_the_likelihood_is_free(rng):
     X, Y = rng.normal(size=(N, *SHAPE)), rng.normal(size=(N, 2))
     methods = ["global", "factorised", "local", "prior"]
@@ -102,7 +129,7 @@ def test_methods_are_one_for_each_layer_and_the_likelihood_is_free(rng):
         ({"num_blocks": 4}, r"num_blocks is 4, but images of 4 x 5 can be halved only 2 times"),
         ({"inference": "sampled"}, "inference must be one of"),
         ({"inference": ["global"] * 3}, "inference names 3 layers, but there are 6"),
-        ({"prior": "flat"}, "prior must be one of"),
+        ({"prior": "flat"}, 'prior must be one of "neal", .*"spatial", or a function'),
         ({"seed": -1}, "seed must be an integer from 0"),
     ],
 )

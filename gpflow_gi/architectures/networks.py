@@ -10,7 +10,7 @@ import numpy as np
 
 from ..posteriors import Factorised, GlobalInducing, LocalInducing, Posterior, Prior
 from ..posteriors.pseudo_data import largest_precision
-from ..priors import NealPrior, ScalePrior, StandardPrior, WeightPrior
+from ..priors import NealPrior, ScalePrior, SpatialIWPrior, StandardPrior, WeightPrior
 from ..seeds import as_seed
 from ..validation import positive_number
 
@@ -71,18 +71,27 @@ def methods_of_layers(inference: Any, num_layers: int) -> list[Method]:
     return methods
 
 
-def prior_maker(prior: Any, prior_scale: float) -> Callable[[], WeightPrior]:
+def prior_maker(
+    prior: Any, prior_scale: float, kernel_size: tuple[int, int] | None = None
+) -> Callable[[], WeightPrior]:
     """A function that makes a new prior for each layer.
 
+    :param kernel_size: of convolutions, which "spatial" is for; None for dense layers.
     :raises ValueError: if the name is unknown, or if a scale is given beside a function.
     :raises TypeError: if `prior` is neither a name nor a function.
     """
     prior_scale = positive_number("prior_scale", prior_scale)
     if isinstance(prior, str):
-        if prior not in PRIORS:
-            known = ", ".join(f'"{name}"' for name in PRIORS)
-            raise ValueError(f"prior must be one of {known}, or a function, but is {prior!r}.")
-        return lambda: PRIORS[prior](prior_scale)
+        priors = dict(PRIORS)
+        if kernel_size is not None:
+            priors["spatial"] = lambda scale: SpatialIWPrior(kernel_size, scale=scale)
+        if prior not in priors:
+            known = ", ".join(f'"{name}"' for name in priors)
+            only = ", which is for convolutions" if prior == "spatial" else ""
+            raise ValueError(
+                f"prior must be one of {known}, or a function, but is {prior!r}{only}."
+            )
+        return lambda: priors[prior](prior_scale)
     if isinstance(prior, WeightPrior) or not callable(prior):
         raise TypeError(
             "prior must be a name, or a function without arguments that makes a new prior for each "

@@ -29,6 +29,8 @@ from .networks import (
 )
 from .start import as_regression, check_numpy_seed, output_dim_for, some_rows
 
+KERNEL_SIZE = (3, 3)
+
 
 def build_resnet(
     X: Any,
@@ -62,7 +64,8 @@ def build_resnet(
     :param num_blocks: of the blocks, with pooling between them.
     :param inference: as in :func:`build_bnn`; a list has one method for each convolution, in the
         order of the network, and one for the last layer: 2 num_blocks + 2.
-    :param prior: as in :func:`build_bnn`.
+    :param prior: as in :func:`build_bnn`; or "spatial", a
+        :class:`~gpflow_gi.priors.SpatialIWPrior` in every convolution and "neal" in the last layer.
     :param prior_scale: the factor on the weights' standard deviation, where `prior` is a name.
     :param num_inducing: M, of the model and of every local layer; at most N.
     :param likelihood: a GPflow likelihood; by default a softmax of as many classes as there are
@@ -81,7 +84,8 @@ def build_resnet(
     num_inducing = positive_integer("num_inducing", num_inducing)
     check_numpy_seed(seed)
     methods = methods_of_layers(inference, 2 * num_blocks + 2)
-    make_prior = prior_maker(prior, prior_scale)
+    make_prior = prior_maker(prior, prior_scale, KERNEL_SIZE)
+    make_last_prior = prior_maker("neal" if prior == "spatial" else prior, prior_scale)
     if min(height, cols) < 2 ** (num_blocks - 1):
         raise ValueError(
             f"num_blocks is {num_blocks}, but images of {height} x {cols} can be halved only "
@@ -102,14 +106,14 @@ def build_resnet(
         """The next convolution, and relu; takes Z through both."""
         nonlocal Z
         shape, method = Z.shape[1:], next(remaining)
-        geometry = Convolution(shape, (3, 3), 1, "same")
+        geometry = Convolution(shape, KERNEL_SIZE, 1, "same")
         weight_prior, deviation = new_prior(make_prior, method, geometry.num_weights, seed)
         W = (deviation * rng.normal(size=(geometry.num_weights, width))).astype(X.dtype)
         outputs = geometry(tf.reshape(Z, [len(Z), -1]), tf.constant(W))
         outputs = outputs.numpy().reshape(*Z.shape[:-1], width)
         posterior = hidden_posterior(method, Z, W, deviation, outputs)
         Z = np.maximum(outputs, 0.0)
-        return Conv2DLayer(shape, width, 3, posterior, prior=weight_prior)
+        return Conv2DLayer(shape, width, KERNEL_SIZE, posterior, prior=weight_prior)
 
     layers: list[Any] = [convolution(), relu]
     dtype = gpflow.default_float()
@@ -124,7 +128,7 @@ def build_resnet(
         Z = pooling(tf.constant(Z)).numpy()
 
     method = next(remaining)
-    weight_prior, deviation = new_prior(make_prior, method, width + 1, seed)
+    weight_prior, deviation = new_prior(make_last_prior, method, width + 1, seed)
     A = np.hstack([Z, np.ones((len(Z), 1), Z.dtype)])
     regression = as_regression(likelihood, Y[chosen], P)
     V, noise = (np.zeros((len(Z), P)), 1.0) if regression is None else regression
