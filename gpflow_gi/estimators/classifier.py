@@ -43,11 +43,7 @@ class Classifier(ClassifierMixin, Estimator):
         :return: [N, number of classes], in the order of ``classes_``.
         """
         X = self._scaled(X)
-        mean, _ = self.posterior_.predict_y(X)
-        probability = mean.numpy()
-        if len(self.classes_) == 2:
-            return np.hstack([1.0 - probability, probability])
-        return probability / probability.sum(axis=1, keepdims=True)
+        return self.posterior_.predict_proba(X).numpy()
 
     def predict(self, X: Any) -> Any:
         """The most probable class of each row.

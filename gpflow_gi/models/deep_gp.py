@@ -23,6 +23,7 @@ from ..seeds import Seed, as_seed, fold_in, standard_normal
 from ..validation import positive_integer, rows_or_images
 from . import importance, integration, mixture
 from .chunks import in_chunks, rows_per_chunk
+from .classes import check_classes, probabilities
 from .connections import (
     check_connections,
     check_inputs,
@@ -317,6 +318,26 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         """
         X = self.check_inputs(X)
         return self._predict([X], num_samples, as_seed(seed), self.moments_of_y)
+
+    @check_shapes(
+        "X: [N, D...]",
+        "return: [N, C]",
+    )
+    def predict_proba(
+        self, X: Any, num_samples: int = DEFAULT_PREDICTION_SAMPLES, seed: Seed = None
+    ) -> tf.Tensor:
+        """The predictive probability of each class, a mean over S samples.
+
+        :param X: [N, D].
+        :param num_samples: S, of the layers below the last.
+        :param seed: see the class.
+        :return: [N, C]; of a Bernoulli likelihood C is 2, for the labels 0 and 1.
+        :raises ValueError: if the likelihood is none over classes: Bernoulli of one output,
+            MultiClass or Softmax.
+        """
+        check_classes(self.likelihood, self.layers[-1].output_dim)
+        mean, _ = self.predict_y(X, num_samples, seed)
+        return probabilities(self.likelihood, mean)
 
     @check_shapes(
         "X: [N, D...]",

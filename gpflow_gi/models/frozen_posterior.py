@@ -10,6 +10,7 @@ from check_shapes import check_shapes
 
 from ..row_seed import RowSeed, keys_of
 from ..seeds import fold_in
+from .classes import check_classes, probabilities
 from .propagation import Propagated
 
 if TYPE_CHECKING:
@@ -60,6 +61,19 @@ class FrozenPosterior:
         """
         mean, variance = self._predict([self._model.check_inputs(X)], self._model.moments_of_y)
         return mean, variance
+
+    @check_shapes("X: [N, D...]", "return: [N, C]")
+    def predict_proba(self, X: Any) -> tf.Tensor:
+        """The predictive probability of each class, a mean over S samples.
+
+        :param X: [N, D].
+        :return: [N, C]; of a Bernoulli likelihood C is 2, for the labels 0 and 1.
+        :raises ValueError: if `X` does not fit the model, or if the likelihood is none over
+            classes.
+        """
+        check_classes(self._model.likelihood, self._model.layers[-1].output_dim)
+        mean, _ = self.predict_y(X)
+        return probabilities(self._model.likelihood, mean)
 
     @check_shapes("data[0]: [N, D...]", "data[1]: [N, Q]", "return: [N]")
     def predict_log_density(self, data: tuple[Any, Any]) -> tf.Tensor:
