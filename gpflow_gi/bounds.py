@@ -1,5 +1,7 @@
 """Bounds on the log evidence of a trained model, each with its standard error."""
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,16 +57,28 @@ def estimate_elbo(
     at_once = None if num_samples is None else min(max(num_samples // 2, 1), _SAMPLES_AT_ONCE)
     # Without samples, two estimates must agree.
     repeats = 2 if num_samples is None or at_once is None else -(-num_samples // at_once)
-    terms = tf.function(bound_terms_of(model, at_once))
+    terms = bound_terms_of(model, at_once)
+
+    @cache
+    def compiled(num_rows: int) -> Callable[..., tuple[tf.Tensor, tf.Tensor]]:
+        # A concrete function: TensorFlow would count the traces of one estimate after the other as
+        # retracing, and warn. AutoGraph, which nothing here needs, would take four times as long as
+        # all the rest.
+        batch = tuple(tf.TensorSpec([num_rows, *rows.shape[1:]], rows.dtype) for rows in (X, Y))
+        return tf.function(terms, autograph=False).get_concrete_function(
+            batch, tf.TensorSpec([2], seed.dtype)
+        )
+
     estimates = []
     for repeat in range(repeats):
         estimate = 0.0
         for start in range(0, len(X), _ROWS_AT_ONCE):
             rows = slice(start, start + _ROWS_AT_ONCE)
             batch = tf.constant(X[rows]), tf.constant(Y[rows])
-            expected_log_likelihood, kl = terms(batch, fold_in(seed, repeat))
+            num_rows = len(batch[0])
+            expected_log_likelihood, kl = compiled(num_rows)(batch, fold_in(seed, repeat))
             # The model scales the data term of a batch to all rows; the KL term it does not.
-            share = len(X[rows]) / len(X)
+            share = num_rows / len(X)
             estimate += share * float(expected_log_likelihood - kl)
         estimates.append(estimate)
     if num_samples is None:

@@ -33,6 +33,13 @@ def test_elbo_is_a_mean_over_samples_with_its_standard_error(monkeypatch):
     assert standard_error == pytest.approx(reference_error, rel=0.6)
 
 
+def test_many_estimates_make_tensorflow_say_nothing(caplog):
+    svgp = build_sparse_gp(X, Y, 7)
+    for _ in range(10):
+        bounds.estimate_elbo(svgp, (X, Y), None)
+    assert not caplog.records
+
+
 @pytest.mark.compiled
 def test_iwbo_is_a_mean_over_repetitions_with_its_standard_error():
     model = build_bnn(X, Y, widths=[4], num_inducing=5)

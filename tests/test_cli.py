@@ -55,6 +55,8 @@ def error_of(capsys, *arguments):
         (["experiment", "--help"], 0, "deep-linear"),
         (["experiment", "toy", "--full"], 2, "no --full version"),
         (["experiment", "nothing"], 2, "toy-iwbo"),
+        (["experiment", "toy", "--data", "digits"], 2, "it makes its own"),
+        (["experiment", "images", "--data", "cats"], 2, "choose from digits, cifar10"),
     ],
 )
 def test_quick_answers_import_nothing_heavy(arguments, code, said):

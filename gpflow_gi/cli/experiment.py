@@ -49,6 +49,12 @@ def add_to(commands: Any) -> None:
     )
     with_full = ", ".join(name for name, one in EXPERIMENTS.items() if one.has_full)
     length.add_argument("--full", action="store_true", help=f"the longest version ({with_full})")
+    with_data = "; ".join(
+        f"{name}: {', '.join(one.data)}" for name, one in EXPERIMENTS.items() if one.data
+    )
+    experiment.add_argument(
+        "--data", metavar="NAME", help=f"what to run it on ({with_data}; default: the first)"
+    )
     experiment.add_argument(
         "--seed",
         metavar="N",
@@ -61,7 +67,7 @@ def add_to(commands: Any) -> None:
         metavar="DIR",
         type=Path,
         help="folder for the results; earlier results in it are replaced "
-        "(default: gpflow-gi-results/ and the experiment's name)",
+        "(default: gpflow-gi-results/ and the experiment's name and data)",
     )
     experiment.set_defaults(run=run)
 
@@ -74,7 +80,15 @@ def run(options: argparse.Namespace) -> int:
     experiment = EXPERIMENTS[options.name]
     if options.full and not experiment.has_full:
         return say_error(f"{experiment.name} has no --full version.", MISUSED)
-    out = options.out or Path("gpflow-gi-results", experiment.name)
+    if options.data is not None and options.data not in experiment.data:
+        choice = ", ".join(experiment.data)
+        return say_error(
+            f"{experiment.name} has no --data {options.data}; "
+            + (f"choose from {choice}." if choice else "it makes its own."),
+            MISUSED,
+        )
+    name = "-".join(filter(None, (experiment.name, options.data)))
+    out = options.out or Path("gpflow-gi-results", name)
     try:
         check_results_folder(out, FILES)
     except ResultsFolderError as error:
@@ -82,6 +96,7 @@ def run(options: argparse.Namespace) -> int:
     say(f"{experiment.name}: {experiment.description}.")
     say("Loading TensorFlow ...")
     with import_noise_hidden():
+        from gpflow_gi.datasets import DataError
         from gpflow_gi.experiments import study
         from gpflow_gi.training import NonFiniteError
     try:
@@ -89,9 +104,12 @@ def run(options: argparse.Namespace) -> int:
             experiment.name,
             fast=options.fast,
             full=options.full,
+            data=options.data,
             seed=options.seed,
             announce=announce,
         )
+    except DataError as error:
+        return say_error(str(error), FAILED)
     except NonFiniteError as error:
         return say_error(f"{error} Nothing was written.", FAILED)
     print(f"\n{study.summary(results)}", flush=True)

@@ -15,12 +15,15 @@ class Experiment:
     :param module: with ``run``, ``plot`` and ``summary``; see
         :mod:`gpflow_gi.experiments.study`.
     :param has_full: whether it has a version that is longer than the usual one.
+    :param data: the sets of data that it can be run on, if there is a choice; the first is the
+        usual one.
     """
 
     name: str
     description: str
     module: str
     has_full: bool = False
+    data: tuple[str, ...] = ()
 
 
 EXPERIMENTS = {
@@ -51,6 +54,12 @@ EXPERIMENTS = {
             "bounds of deep linear networks against depth and width (Figure 2)",
             "gpflow_gi.experiments.deep_linear",
             has_full=True,
+        ),
+        Experiment(
+            "images",
+            "classification of images, calibration, what is unknown (Table 1)",
+            "gpflow_gi.experiments.images",
+            data=("digits", "cifar10"),
         ),
     )
 }

@@ -2,7 +2,7 @@
 
 The module of an experiment has three functions::
 
-    run(*, fast, seed, announce, progress) -> dict    and `full`, if the catalogue says so
+    run(*, fast, seed, announce, progress) -> dict    and full, data, where the catalogue has them
     plot(results) -> matplotlib Figure
     summary(results) -> str
 
@@ -29,6 +29,7 @@ def run(
     *,
     fast: bool = False,
     full: bool = False,
+    data: str | None = None,
     seed: int = 0,
     announce: Callable[[str], None] = print,
     progress: bool = True,
@@ -38,13 +39,15 @@ def run(
     :param name: of :data:`~gpflow_gi.experiments.catalogue.EXPERIMENTS`.
     :param fast: whether to take a minute, with less of everything.
     :param full: whether to take the longer version, where there is one.
+    :param data: what to run it on, where the catalogue gives a choice; None for the usual.
     :param seed: of the data, of the models' start and of training.
     :param announce: called with one line before each part of the work.
     :param progress: whether to show progress bars.
     :return: the results as they will be read back from JSON, with the experiment's name, the
         options, the versions of the software and the time that it took in front.
-    :raises ValueError: if there is no such experiment, if it has no `full` version, or if both
-        versions are asked for.
+    :raises ValueError: if there is no such experiment, if it has no `full` version or no such
+        `data`, or if both versions are asked for.
+    :raises DataError: if data cannot be had.
     """
     if name not in EXPERIMENTS:
         raise ValueError(f"name must be one of {', '.join(EXPERIMENTS)}, but is {name!r}.")
@@ -53,7 +56,13 @@ def run(
         raise ValueError(f"{name} has no full version.")
     if fast and full:
         raise ValueError("An experiment is run in its fast or in its full version, not in both.")
+    if data is not None and data not in experiment.data:
+        raise ValueError(
+            f"{name} runs on {', '.join(experiment.data) or 'data of its own'}, not on {data!r}."
+        )
     options: dict[str, Any] = {"fast": fast, "seed": seed}
+    if experiment.data:
+        options["data"] = data or experiment.data[0]
     if experiment.has_full:
         options["full"] = full
     started = time.perf_counter()

@@ -259,10 +259,12 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             return self.training_loss(batch, seed=seed)
 
         if isinstance(data, Iterator):
-            compiled = tf.function(loss, reduce_retracing=True) if compile else loss
+            compiled = (
+                tf.function(loss, reduce_retracing=True, autograph=False) if compile else loss
+            )
             return lambda: compiled(*next(data))
         X, Y = self.check_data(data)
-        compiled = tf.function(loss) if compile else loss
+        compiled = tf.function(loss, autograph=False) if compile else loss
         return lambda: compiled(X, Y)
 
     # -------------------------------------------------------------------------------- prediction

@@ -19,7 +19,10 @@ from gpflow_gi.json_file import with_none_for_non_finite
 
 @pytest.fixture
 def fake(monkeypatch):
-    """Two experiments that note how they were run; the second has a full version."""
+    """Three experiments that note how they were run.
+
+    The second has a full version, the third a choice of data.
+    """
 
     def run(**options):
         module.calls.append(options)
@@ -39,6 +42,8 @@ def fake(monkeypatch):
     for name, has_full in [("fake", False), ("fake-full", True)]:
         experiment = Experiment(name, "Nothing.", "fake_experiment", has_full)
         monkeypatch.setitem(EXPERIMENTS, name, experiment)
+    of_data = Experiment("fake-data", "Nothing.", "fake_experiment", data=("this", "that"))
+    monkeypatch.setitem(EXPERIMENTS, "fake-data", of_data)
     return module
 
 
@@ -52,7 +57,9 @@ def test_catalogue_answers_without_heavy_imports():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    assert run.stdout.split() == ["toy", "toy-iwbo", "prior-scale", "num-inducing", "deep-linear"]
+    assert run.stdout.split() == [
+        "toy", "toy-iwbo", "prior-scale", "num-inducing", "deep-linear", "images",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -72,6 +79,12 @@ def test_options_reach_the_experiment(fake):
     assert first == {"fast": True, "seed": 3, "announce": said.append, "progress": False}
     assert second["full"] is True and second["fast"] is False and second["seed"] == 0
     assert said == ["a part", "a part"]
+
+
+def test_data_is_a_choice_where_there_is_one(fake):
+    for data in (None, "this", "that"):
+        study.run("fake-data", data=data, announce=lambda line: None)
+    assert [call["data"] for call in fake.calls] == ["this", "this", "that"]
 
 
 def test_results_are_plain_and_say_what_made_them(fake):
@@ -108,6 +121,8 @@ def test_figure_and_table_come_from_the_file(fake, tmp_path):
         ("toys", {}, "name must be one of toy, "),
         ("fake", {"full": True}, "fake has no full version"),
         ("fake-full", {"full": True, "fast": True}, "not in both"),
+        ("fake", {"data": "this"}, "fake runs on data of its own, not on 'this'"),
+        ("fake-data", {"data": "these"}, "fake-data runs on this, that, not on 'these'"),
     ],
 )
 def test_what_cannot_be_run_is_refused(fake, name, options, message):

@@ -1,0 +1,292 @@
+"""Classification of images: the paper's section 3.4 and the layout of its Table 1.
+
+One residual network of convolutions, four posteriors: factorised, local inducing, factorised below
+a global last layer, and global. The digits train in minutes on a CPU; CIFAR-10 takes the paper's
+width and its 500 inducing images, and a GPU. The prior is NealPrior's, no row is augmented, and the
+KL term has its own weight throughout but for the warm-up, so that the bound is one.
+
+What is out of distribution are 8 x 8 cuts of two photographs for digits, and the test images of
+SVHN for CIFAR-10. The score that tells them from test images is the entropy of the prediction.
+"""
+
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from tabulate import tabulate
+
+from gpflow_gi import classification_metrics, plotting
+from gpflow_gi.architectures import build_resnet
+from gpflow_gi.bounds import estimate_elbo
+from gpflow_gi.datasets import Images, images
+from gpflow_gi.experiments.estimates import mean_and_standard_error, written
+from gpflow_gi.models import DeepGP
+from gpflow_gi.training import NonFiniteError, fit
+
+Array = NDArray[np.float64]
+
+METHODS = ("factorised", "local", "factorised -> global", "global")
+FLOAT, JITTER = np.float32, 1e-4
+NUM_BINS = 10
+"""Of the reliability diagrams and the histograms."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run of the experiment takes.
+
+    :param width: channels of every layer.
+    :param num_inducing: inducing images.
+    :param steps: of Adam.
+    :param batch_size: images of a minibatch.
+    :param learning_rate: in the first half; it falls to a hundredth of it over the second.
+    :param kl_warmup: in steps.
+    :param num_elbo_samples: of the bound that is reported.
+    :param num_test_samples: of the predictions.
+    """
+
+    width: int
+    num_inducing: int
+    steps: int
+    batch_size: int
+    learning_rate: float = 0.01
+    kl_warmup: int = 0
+    num_elbo_samples: int = 20
+    num_test_samples: int = 50
+
+
+USUAL = {
+    "digits": Settings(width=16, num_inducing=100, steps=3000, batch_size=100, kl_warmup=600),
+    "cifar10": Settings(width=32, num_inducing=500, steps=50_000, batch_size=500, kl_warmup=10_000),
+}
+FAST = {
+    "digits": Settings(
+        width=8, num_inducing=20, steps=100, batch_size=50, kl_warmup=20,
+        num_elbo_samples=2, num_test_samples=5,
+    ),
+    "cifar10": Settings(
+        width=8, num_inducing=20, steps=100, batch_size=50, kl_warmup=20,
+        num_elbo_samples=2, num_test_samples=5,
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Task:
+    """Standardised images to train on, to test on, and of another distribution.
+
+    :param outside: [N, H, W, C].
+    """
+
+    train: Images
+    test: Images
+    outside: Array
+
+
+def load(data: str, seed: int) -> Task:
+    """The task of a set of images.
+
+    :param data: "digits" or "cifar10".
+    :param seed: of the cuts of photographs.
+    :raises DataError: if a file cannot be had.
+    """
+    train, test = images(data)
+    if data == "digits":
+        outside = _photographs(len(test.X), np.random.default_rng(seed))
+    else:
+        outside = images("svhn")[1].X
+    mean, deviation = train.X.mean(axis=(0, 1, 2)), train.X.std(axis=(0, 1, 2))
+
+    def standardised(X: Any) -> Any:
+        return ((X - mean) / deviation).astype(FLOAT)
+
+    return Task(
+        Images(train.name, standardised(train.X), train.Y, train.class_names),
+        Images(test.name, standardised(test.X), test.Y, test.class_names),
+        standardised(outside),
+    )
+
+
+def _photographs(number: int, rng: np.random.Generator) -> Array:
+    """Grey cuts of 8 x 8 pixels from the two photographs of scikit-learn, [number, 8, 8, 1]."""
+    from sklearn.datasets import load_sample_images
+
+    cuts = []
+    for photograph in load_sample_images().images:
+        grey = photograph.mean(axis=2) / 255
+        rows, cols = (size // 8 for size in grey.shape)
+        grid = grey[: rows * 8, : cols * 8].reshape(rows, 8, cols, 8).swapaxes(1, 2)
+        cuts.append(grid.reshape(-1, 8, 8, 1))
+    everything = np.concatenate(cuts)
+    return everything[rng.choice(len(everything), number, replace=False)]
+
+
+def run(
+    *,
+    fast: bool = False,
+    data: str = "digits",
+    seed: int = 0,
+    announce: Callable[[str], None] = print,
+    progress: bool = True,
+) -> dict[str, Any]:
+    """Train and measure the four networks; see :mod:`gpflow_gi.experiments.study`.
+
+    :param data: "digits" or "cifar10".
+    :return: "settings", "num_train", "num_test", "num_outside", and "networks": each with its
+        "method", bound "elbo" per image and "log_density" with standard errors, in nats,
+        "accuracy", calibration error "ece", "auroc", "seconds_per_epoch", what the figure shows,
+        and the "training"; or the "error" where training stopped being finite.
+    """
+    settings = (FAST if fast else USUAL)[data]
+    task = load(data, seed)
+    networks = []
+    with gpflow.config.as_context():
+        gpflow.config.set_default_float(FLOAT)
+        gpflow.config.set_default_jitter(JITTER)
+        for method in METHODS:
+            announce(method)
+            networks.append({"method": method, **_train(task, method, settings, seed, progress)})
+    return {
+        "data": data,
+        "settings": asdict(settings),
+        "num_train": len(task.train.X),
+        "num_test": len(task.test.X),
+        "num_outside": len(task.outside),
+        "networks": networks,
+    }
+
+
+def untrained_network(task: Task, method: str, settings: Settings, seed: int) -> DeepGP:
+    """The network at its start.
+
+    :param method: of :data:`METHODS`.
+    """
+    return build_resnet(
+        task.train.X,
+        task.train.Y,
+        width=settings.width,
+        inference=method,
+        num_inducing=settings.num_inducing,
+        seed=seed,
+    )
+
+
+def _train(
+    task: Task, method: str, settings: Settings, seed: int, progress: bool
+) -> dict[str, Any]:
+    model = untrained_network(task, method, settings, seed)
+    data = task.train.X, task.train.Y
+
+    def learning_rate(step: tf.Tensor) -> tf.Tensor:
+        done = tf.cast(step, tf.float32) / settings.steps
+        return settings.learning_rate * 0.01 ** tf.maximum(2 * done - 1, 0.0)
+
+    try:
+        record = fit(
+            model,
+            data,
+            steps=settings.steps,
+            batch_size=settings.batch_size,
+            learning_rate=learning_rate,
+            kl_warmup=settings.kl_warmup,
+            progress=progress,
+            seed=seed,
+        )
+    except NonFiniteError as error:
+        return {"error": str(error)}
+    elbo = estimate_elbo(model, data, settings.num_elbo_samples, seed=seed)
+    N = len(task.train.X)
+    return {
+        "elbo": {"mean": elbo.value / N, "standard_error": elbo.standard_error / N},
+        **_measured(model, task, settings.num_test_samples, seed),
+        "seconds_per_epoch": record.seconds_per_step * N / min(settings.batch_size, N),
+        "training": record.to_dict(),
+    }
+
+
+def _measured(model: DeepGP, task: Task, num_samples: int, seed: int) -> dict[str, Any]:
+    """How good the predictions are, and what they say of images from elsewhere."""
+    inside, outside = (
+        np.asarray(model.predict_proba(X, num_samples=num_samples, seed=seed), np.float64)
+        for X in (task.test.X, task.outside)
+    )
+    labels = task.test.Y
+    bins = classification_metrics.reliability(labels, inside, NUM_BINS)
+    entropies = [classification_metrics.predictive_entropy(P) for P in (inside, outside)]
+    edges = np.linspace(0.0, np.log(inside.shape[1]), NUM_BINS + 1)
+    return {
+        "log_density": mean_and_standard_error(classification_metrics.log_density(labels, inside)),
+        "accuracy": classification_metrics.accuracy(labels, inside),
+        "brier_score": float(classification_metrics.brier_score(labels, inside).mean()),
+        "ece": classification_metrics.expected_calibration_error(labels, inside),
+        "auroc": classification_metrics.auroc(*entropies),
+        "reliability": {name: values.tolist() for name, values in bins._asdict().items()},
+        "entropy": {
+            "edges": edges.tolist(),
+            **{
+                name: (np.histogram(values, edges)[0] / len(values)).tolist()
+                for name, values in zip(("inside", "outside"), entropies, strict=True)
+            },
+        },
+    }
+
+
+def summary(results: Mapping[str, Any]) -> str:
+    """Table 1 of the paper, and two columns; see :mod:`gpflow_gi.experiments.study`."""
+    rows = []
+    for one in results["networks"]:
+        if "error" in one:
+            rows.append((one["method"], *6 * ("-",)))
+            continue
+        rows.append(
+            (
+                one["method"],
+                written(one["log_density"], 3),
+                f"{100 * one['accuracy']:.2f}",
+                f"{one['elbo']['mean']:.3f}",
+                f"{one['seconds_per_epoch']:.3g}",
+                f"{one['ece']:.3f}",
+                f"{one['auroc']:.3f}",
+            )
+        )
+    headers = ("", "test log\ndensity", "accu-\nracy, %", "ELBO", "s per\nepoch", "ECE", "AUROC")
+    lines = tabulate(
+        rows, headers, disable_numparse=True, colalign=("left", *6 * ("right",))
+    )  # fmt: skip
+    outside = "cuts of photographs" if results["data"] == "digits" else "test images of SVHN"
+    notes = (
+        f"On {results['num_test']} test images of {results['data']}. ELBO: per image trained on, "
+        "in nats. ECE: expected calibration error, lower is better. AUROC: of telling "
+        f"{results['num_outside']} {outside} from them by the entropy of the prediction; 1 is "
+        "best, 0.5 is chance."
+    )
+    return f"{lines}\n\n{textwrap.fill(notes, 80)}"
+
+
+def plot(results: Mapping[str, Any]) -> Figure:
+    """Above how often predictions of a confidence are right, below their entropies."""
+    networks = [one for one in results["networks"] if "error" not in one]
+    figure = Figure(figsize=(3.2 * max(len(networks), 2), 6.4), layout="constrained")
+    panels = figure.subplots(2, max(len(networks), 2), sharex="row", sharey="row")
+    for (above, below), one in zip(panels.T, networks, strict=False):
+        bins = {name: np.array(values, float) for name, values in one["reliability"].items()}
+        plotting.reliability_diagram(bins["edges"], bins["confidence"], bins["accuracy"], above)
+        above.set_title(f"{one['method']}\n{one['accuracy']:.1%} right", fontsize="medium")
+        entropy = one["entropy"]
+        for name, colour in zip(("inside", "outside"), plotting.COLOURS, strict=False):
+            below.stairs(
+                entropy[name], entropy["edges"], fill=True, color=colour, alpha=0.5,
+                label={"inside": "test images", "outside": "from elsewhere"}[name],
+            )  # fmt: skip
+        below.set_xlabel("entropy of the prediction, nats")
+        below.label_outer()
+        above.label_outer()
+    panels[1, 0].set_ylabel("share of images")
+    panels[1, 0].legend(frameon=False, fontsize="small")
+    return figure

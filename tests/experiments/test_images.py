@@ -1,0 +1,127 @@
+"""Classification of images: the data, the measures and what is written."""
+
+import json
+
+import gpflow
+import numpy as np
+import pytest
+
+from gpflow_gi import classification_metrics
+from gpflow_gi.datasets import DataError
+from gpflow_gi.experiments import images, study
+from gpflow_gi.training import FitRecord
+
+TINY = images.Settings(
+    width=2,
+    num_inducing=5,
+    steps=6,
+    batch_size=50,
+    kl_warmup=2,
+    num_elbo_samples=2,
+    num_test_samples=3,
+)
+
+
+def test_digits_are_standardised_and_photographs_with_them():
+    task = images.load("digits", 0)
+    assert task.train.X.shape == (1438, 8, 8, 1) and task.test.X.shape == (359, 8, 8, 1)
+    assert task.train.X.dtype == task.test.X.dtype == task.outside.dtype == np.float32
+    assert task.train.X.mean() == pytest.approx(0.0, abs=1e-5)
+    assert task.train.X.std() == pytest.approx(1.0, abs=1e-5)
+    assert task.outside.shape == task.test.X.shape
+    # Black and white are where they are in the digits.
+    assert task.train.X.min() <= task.outside.min() and task.outside.max() <= task.train.X.max()
+    np.testing.assert_array_equal(task.outside, images.load("digits", 0).outside)
+    assert np.any(task.outside != images.load("digits", 1).outside)
+
+
+def test_photographs_are_cut_into_whole_patches(monkeypatch):
+    colours = np.arange(17 * 24 * 3).reshape(17, 24, 3) % 251  # one row of pixels is left over
+    monkeypatch.setattr(
+        "sklearn.datasets.load_sample_images", lambda: type("Bunch", (), {"images": [colours]})
+    )
+    cuts = images._photographs(6, np.random.default_rng(0))
+    expected = [
+        colours[r : r + 8, c : c + 8].mean(axis=2) / 255 for r in (0, 8) for c in (0, 8, 16)
+    ]
+
+    def in_order(several):
+        return np.array(sorted(cut.reshape(-1).tolist() for cut in several))
+
+    np.testing.assert_allclose(in_order(cuts), in_order(expected))
+
+
+@pytest.mark.slow
+def test_a_run_measures_all_networks(monkeypatch, tmp_path):
+    monkeypatch.setitem(images.FAST, "digits", TINY)
+    results = study.run("images", fast=True, announce=lambda _: None, progress=False)
+    assert gpflow.default_float() == np.float64  # as it was before
+    assert results["options"]["data"] == results["data"] == "digits"
+    assert [one["method"] for one in results["networks"]] == list(images.METHODS)
+    for one in results["networks"]:
+        assert 0 <= one["accuracy"] <= 1 and one["elbo"]["mean"] < 0
+        assert one["seconds_per_epoch"] > 0
+        # The figure's bins hold all images, and are those of the accuracy.
+        bins = one["reliability"]
+        right = np.nansum(np.array(bins["size"]) * np.array(bins["accuracy"], float))
+        assert sum(bins["size"]) == results["num_test"] == 359
+        assert right == pytest.approx(359 * one["accuracy"])
+        for name in ("inside", "outside"):
+            assert sum(one["entropy"][name]) == pytest.approx(1.0)
+        assert one["training"]["step"] == TINY.steps
+    study.write(results, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"results.json", "figure.png"}
+    read = json.loads((tmp_path / "results.json").read_text())
+    assert all(len(line) <= 80 for line in study.summary(read).splitlines())
+    assert f"{100 * read['networks'][3]['accuracy']:.2f}" in study.summary(read)
+
+
+def test_measures_are_those_of_the_predictions(monkeypatch):
+    task = images.load("digits", 0)
+    rng = np.random.default_rng(0)
+
+    class Model:
+        """Knows the labels of most test images, and nothing of others."""
+
+        def predict_proba(self, X, num_samples, seed):
+            assert (num_samples, seed) == (7, 3)
+            if X is task.outside:
+                return np.full((len(X), 10), 0.1)
+            labels = task.test.Y[:, 0].astype(int)
+            labels = np.where(rng.random(len(X)) < 0.9, labels, (labels + 1) % 10)
+            self.P = 0.01 + 0.9 * np.eye(10)[labels]
+            return self.P
+
+    model = Model()
+    measured = images._measured(model, task, 7, 3)
+    labels = task.test.Y
+    is_right = model.P.argmax(axis=1) == labels[:, 0]
+    assert measured["accuracy"] == is_right.mean()
+    assert measured["auroc"] == 1.0
+    assert measured["ece"] == pytest.approx(abs(is_right.mean() - 0.91))
+    log_density = np.where(is_right, np.log(0.91), np.log(0.01))
+    assert measured["log_density"]["mean"] == pytest.approx(log_density.mean())
+    assert measured["brier_score"] == pytest.approx(
+        classification_metrics.brier_score(labels, model.P).mean()
+    )
+    # All are in the bin of their entropy: what is known for sure, and what is not known at all.
+    assert measured["entropy"]["outside"] == [0.0] * 9 + [1.0]
+    assert measured["entropy"]["inside"][2] == 1.0  # 0.50 of 2.30 nats
+
+
+def test_a_network_that_fails_leaves_the_others(monkeypatch):
+    def fit(model, *_, **__):
+        raise images.NonFiniteError("The bound is NaN.", step=1, record=FitRecord())
+
+    monkeypatch.setattr(images, "fit", fit)
+    monkeypatch.setitem(images.FAST, "digits", TINY)
+    results = study.run("images", fast=True, announce=lambda _: None, progress=False)
+    assert [one["error"] for one in results["networks"]] == ["The bound is NaN."] * 4
+    assert len(study.summary(results).splitlines()) > 5
+    images.plot(results)
+
+
+def test_what_cannot_be_had_is_said(monkeypatch, tmp_path):
+    monkeypatch.setenv("GPFLOW_GI_DATA", str(tmp_path))
+    with pytest.raises(DataError, match="cifar-10-binary"):
+        study.run("images", fast=True, data="cifar10", announce=lambda _: None)
