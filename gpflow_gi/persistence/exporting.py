@@ -24,9 +24,10 @@ def export(
 ) -> None:
     """Write the model's predictions of f as a TensorFlow SavedModel.
 
-    Its signature "serving_default" takes x [N, D] of GPflow's default float type, and gives "mean"
-    and "variance", both [N, P]: what ``model.predict_f(x, num_samples, seed=seed)`` gives, at every
-    call. It is loaded with ``tf.saved_model.load`` and needs neither this library nor GPflow.
+    Its signature "serving_default" takes x of GPflow's default float type, [N, D], or [N, H, W, C]
+    where the model is one of images, and gives "mean" and "variance", both [N, P]: what
+    ``model.predict_f(x, num_samples, seed=seed)`` gives, at every call. It is loaded with
+    ``tf.saved_model.load`` and needs neither this library nor GPflow.
 
     :param model: a :class:`~gpflow_gi.models.DeepGP`. Its parameters are copied; what becomes of
         the model later does not change the export.
@@ -43,7 +44,8 @@ def export(
             f"model must be a gpflow_gi.models.DeepGP, but is a {type(model).__name__}."
         )
     num_samples = positive_integer("num_samples", num_samples)
-    if model.input_dim is None:
+    input_shape = model.input_shape
+    if input_shape is None:
         raise ValueError(
             "The model cannot be exported: neither inducing inputs nor a dense layer at its bottom "
             "tell how many inputs it has."
@@ -56,7 +58,7 @@ def export(
     served = tf.Module()
     # What is saved are the variables that an object holds: those of the graph below.
     served.parameters = list(model.variables)
-    inputs = tf.TensorSpec([None, model.input_dim], gpflow.default_float(), name="x")
+    inputs = tf.TensorSpec([None, *input_shape], gpflow.default_float(), name="x")
 
     @tf.function(input_signature=[inputs])
     def predict_f(x: tf.Tensor) -> dict[str, tf.Tensor]:
