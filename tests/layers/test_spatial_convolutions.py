@@ -12,6 +12,7 @@ from gpflow_gi.layers.dense import DenseBasis
 from gpflow_gi.regression import WeightSpaceRegression
 from gpflow_gi.seeds import as_seed
 from gpflow_gi.weight_root import WeightRoot
+from gpflow_gi.whitened import integrate
 
 from ..builders import NUM_INDUCING, mean_and_standard_error
 from ..test_convolution import images
@@ -166,3 +167,20 @@ def test_a_network_with_it_trains_and_is_stored(kind, rng, tmp_path):
     read = gi.load(tmp_path / "network")
     for mine, its in zip(model.predict_y(X, 3, seed=1), read.predict_y(X, 3, seed=1), strict=True):
         np.testing.assert_array_equal(mine, its)
+
+
+def test_the_prior_given_a_root_for_every_sample(rng):
+    """With images that differ between samples too, sample by sample."""
+    layer = layer_with(gi.posteriors.Prior())
+    convolution = layer.convolution
+    scale, T, _ = random_root(rng, S)  # of which T alone has samples
+    U, X = images(rng, convolution, NUM_INDUCING), images(rng, convolution, S, 3)
+
+    def moments(T, X):
+        basis = PatchBasis(U, scale, convolution, T)
+        q = layer.posterior.q(basis, slice(0, P))
+        return integrate(q, basis, convolution.patches(X), full_cov=False)
+
+    for s, (mean, variance) in enumerate(zip(*moments(T, X), strict=True)):
+        for together, alone in zip((mean, variance), moments(T[s], X[s]), strict=True):
+            np.testing.assert_allclose(together, alone, rtol=1e-12)
