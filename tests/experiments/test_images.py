@@ -12,6 +12,7 @@ from gpflow_gi.experiments import images, study
 from gpflow_gi.training import FitRecord
 
 TINY = images.Settings(
+    prior="scale",
     width=2,
     num_inducing=5,
     steps=6,
