@@ -24,10 +24,12 @@ def pit_histogram(pit: Any, ax: "Axes | None" = None, *, bins: int = 10) -> "Axe
     :param ax: where to draw; None means the current axes.
     :param bins: the number of bars.
     :return: the axes.
-    :raises ValueError: if `pit` is empty or has a value outside of [0, 1].
+    :raises ValueError: if `pit` is empty or has a value outside of [0, 1], or if there is no bar.
     """
     from scipy.stats import binom
 
+    if bins < 1:
+        raise ValueError(f"bins must be at least 1, but is {bins!r}.")
     ax = axes_or_current(ax)
     values = _checked(pit)
     expected = len(values) / bins

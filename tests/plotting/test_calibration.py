@@ -53,6 +53,11 @@ def test_what_is_no_probability_is_refused(ax, pit):
             figure(pit, ax)
 
 
+def test_a_histogram_without_bars_is_refused(ax):
+    with pytest.raises(ValueError, match="bins must be at least 1"):
+        plotting.pit_histogram([0.5], ax, bins=0)
+
+
 def test_a_reliability_diagram_has_a_bar_for_each_bin_that_is_not_empty(ax):
     edges, nan = np.linspace(0, 1, 5), np.nan
     confidence, accuracy = np.array([nan, 0.4, nan, 0.9]), np.array([nan, 0.3, nan, 1.0])
