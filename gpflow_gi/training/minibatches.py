@@ -59,7 +59,8 @@ class Minibatches:
             tf.equal(epoch, held[0]), lambda: held[1], lambda: self._permutation(epoch)
         )
         first = tf.cast(step % self._steps_per_epoch, tf.int32) * self._batch_size
-        rows = tf.slice(permutation, [first], [self._batch_size])
+        # A slice would do, but outside of a loop XLA compiles one anew for every place.
+        rows = tf.gather(permutation, first + tf.range(self._batch_size))
         X, Y = self._data
         return (tf.gather(X, rows), tf.gather(Y, rows)), (epoch, permutation)
 
