@@ -172,7 +172,7 @@ def mean_and_standard_error(draws: Any) -> tuple[np.ndarray, np.ndarray]:
 def bounds(model: gi.models.DeepGP, data: Any, num_samples: int, repeats: int) -> np.ndarray:
     """Independent estimates of the bound, [repeats]; compiled, since there are many."""
 
-    @tf.function
+    @tf.function(autograph=False)
     def estimate(seed: tf.Tensor) -> tf.Tensor:
         return model.elbo(data, num_samples=num_samples, seed=seed)
 

@@ -27,6 +27,7 @@ from gpflow_gi.bounds import estimate_elbo
 from gpflow_gi.datasets import Images, images
 from gpflow_gi.experiments.estimates import mean_and_standard_error, written
 from gpflow_gi.models import DeepGP
+from gpflow_gi.plotting.style import tidy
 from gpflow_gi.training import NonFiniteError, fit
 
 Array = NDArray[np.float64]
@@ -277,10 +278,11 @@ def plot(results: Mapping[str, Any]) -> Figure:
     """Above how often predictions of a confidence are right, below their entropies."""
     networks = [one for one in results["networks"] if "error" not in one]
     figure = Figure(figsize=(3.2 * max(len(networks), 2), 6.4), layout="constrained")
-    panels = figure.subplots(2, max(len(networks), 2), sharex="row", sharey="row")
+    panels = figure.subplots(2, max(len(networks), 2), sharey="row")
     for (above, below), one in zip(panels.T, networks, strict=False):
         bins = {name: np.array(values, float) for name, values in one["reliability"].items()}
         plotting.reliability_diagram(bins["edges"], bins["confidence"], bins["accuracy"], above)
+        above.get_legend().remove()
         above.set_title(f"{one['method']}\n{one['accuracy']:.1%} right", fontsize="medium")
         entropy = one["entropy"]
         for name, colour in zip(("inside", "outside"), plotting.COLOURS, strict=False):
@@ -288,9 +290,12 @@ def plot(results: Mapping[str, Any]) -> Figure:
                 entropy[name], entropy["edges"], fill=True, color=colour, alpha=0.5,
                 label={"inside": "test images", "outside": "from elsewhere"}[name],
             )  # fmt: skip
-        below.set_xlabel("entropy of the prediction, nats")
-        below.label_outer()
-        above.label_outer()
-    panels[1, 0].set_ylabel("share of images")
-    panels[1, 0].legend(frameon=False, fontsize="small")
+        below.set_xlabel("Entropy of the prediction, nats")
+        below.set_title(f"AUROC {one['auroc']:.2f}", fontsize="medium")
+        tidy(below)
+    for ax in panels[:, 1:].flat:
+        ax.set_ylabel("")
+    panels[1, 0].set_ylabel("Share of images")
+    for ax in panels[:, 0]:
+        ax.legend(frameon=False, fontsize="small")
     return figure

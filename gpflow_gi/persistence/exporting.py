@@ -60,7 +60,7 @@ def export(
     served.parameters = list(model.variables)
     inputs = tf.TensorSpec([None, *input_shape], gpflow.default_float(), name="x")
 
-    @tf.function(input_signature=[inputs])
+    @tf.function(input_signature=[inputs], autograph=False)
     def predict_f(x: tf.Tensor) -> dict[str, tf.Tensor]:
         mean, variance = model.predict_f(x, num_samples, seed=seed)
         return {"mean": mean, "variance": variance}

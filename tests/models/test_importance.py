@@ -17,7 +17,7 @@ from ..builders import bounds, mean_and_standard_error, random_bnn, random_data,
 def weights(model, data, num_samples, repeats):
     """Log weights of independent calls, [repeats, num_samples]."""
 
-    @tf.function
+    @tf.function(autograph=False)
     def estimate(seed):
         return model.log_importance_weights(data, num_samples, seed=seed)
 
@@ -129,7 +129,7 @@ def test_eager_calls_are_compiled_once_and_notice_a_new_part(rng):
     data = random_data(rng, N=6)
     model = random_bnn(rng, ("global", "global"), num_data=6)
     first = model.iwbo(data, 30, seed=1)
-    compiled = tf.function(lambda model: model.iwbo(data, 30, seed=1))
+    compiled = tf.function(lambda model: model.iwbo(data, 30, seed=1), autograph=False)
     np.testing.assert_allclose(first, compiled(model), rtol=1e-12)
     function = importance._COMPILED[model][1]
     assert model.iwbo(data, 30, seed=1) == first != model.iwbo(data, 30, seed=2)
@@ -154,7 +154,7 @@ def test_gradients_pass_through_the_chunks(monkeypatch, rng):
     data = random_data(rng, N=6)
     model = random_bnn(rng, ("global", "factorised"), num_data=6)
 
-    @tf.function
+    @tf.function(autograph=False)
     def gradients():
         with tf.GradientTape() as tape:
             value = model.iwbo(data, 12, seed=0)
