@@ -296,6 +296,6 @@ def plot(results: Mapping[str, Any]) -> Figure:
     for ax in panels[:, 1:].flat:
         ax.set_ylabel("")
     panels[1, 0].set_ylabel("Share of images")
-    for ax in panels[:, 0]:
+    for ax in panels[:, 0] if networks else ():
         ax.legend(frameon=False, fontsize="small")
     return figure
