@@ -34,7 +34,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(abc|collections\.abc|os|pathlib)\..*|Axes|\w+(\.\w+)*\[\w+"),
     # What methods return, and no name for users.
     (r"py:class", r"gpflow_gi\.estimators\.(classifier\.Classifier|regressor\.Regressor)"),
-    (r"py:class", r"gpflow_gi\.plotting\.training\.Record"),
+    (r"py:class", r"gpflow_gi\.(plotting\.training\.Record|layers\.weights\.WeightLayer)"),
     (r"py:class", r"gpflow_gi\.(inference\.convergence\.Convergence|layers\.\w+\.Conditioned\w+)"),
 ]
 
