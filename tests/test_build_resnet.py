@@ -118,8 +118,9 @@ def test_methods_are_one_for_each_layer_and_the_likelihood_is_free(rng):
     [
         ({"X": np.ones((N, 20))}, r"X must have shape \[any, any, any, any\]"),
         ({"Y": np.ones(N)}, r"Y must have shape \[12, any\]"),
-        ({"Y": np.full((N, 1), 0.5)}, r"Y must hold labels 0, 1, \.\.\."),
-        ({"Y": np.full((N, 1), -1)}, r"Y must hold labels 0, 1, \.\.\."),
+        ({"Y": np.full((N, 1), 0.5)}, r"Y must hold labels 0, 1, \.\.\. .*; it holds 0\.5"),
+        ({"Y": np.full((N, 1), -1)}, r"Y must hold labels 0, 1, \.\.\. .*; it holds -1"),
+        ({"Y": np.eye(N)}, r"Y must hold labels 0, 1, \.\.\. .*; its shape is \[12, 12\]"),
         ({"Y": np.full((N, 1), "cat")}, "Y must be an array of numbers"),
         (
             {"Y": np.full((N, 1), 3), "likelihood": gpflow.likelihoods.Softmax(3)},

@@ -145,9 +145,11 @@ def build_resnet(
 
 
 def _num_classes(Y: np.ndarray) -> int:
-    if Y.shape[1] != 1 or np.any(Y != np.floor(Y)) or Y.min() < 0:
+    wrong = Y[(np.floor(Y) != Y) | (Y < 0)]
+    if Y.shape[1] != 1 or wrong.size:
+        found = f"it holds {wrong[0]:g}" if wrong.size else f"its shape is {list(Y.shape)}"
         raise ValueError(
             "Y must hold labels 0, 1, ... in one column, or targets of the likelihood that is "
-            f"given; its shape is {list(Y.shape)}."
+            f"given; {found}."
         )
     return int(Y.max()) + 1

@@ -77,8 +77,9 @@ class Deterministic(gpflow.Module):
 
         :param input_shape: D, or H, W and C.
         :return: (D',) or (H', W', C'), found by a call.
-        :raises ValueError: if the function uses variables that would not be trained, or if a Keras
-            layer adds a loss in its call.
+        :raises ValueError: if the function uses variables that would not be trained, if a Keras
+            layer adds a loss in its call, or if nothing is left of a row, as by pooling over more
+            than an image.
         """
         self.image_shape = input_shape if len(input_shape) == 3 else None
         with tf.GradientTape() as tape:
@@ -95,6 +96,11 @@ class Deterministic(gpflow.Module):
             raise ValueError(
                 f"The deterministic layer {self.function!r} adds a loss of its own to the bound. "
                 "Remove it."
+            )
+        if 0 in values.shape[1:]:
+            raise ValueError(
+                f"The deterministic layer {self.function!r} leaves nothing of rows of shape "
+                f"{input_shape}: it makes rows of shape {tuple(values.shape[1:])}."
             )
         return tuple(values.shape[1:])
 

@@ -682,10 +682,10 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             )
         shape, takes = tuple(X.shape[1:]), self.input_shape
         X = flat_rows(X)
+        if takes is not None and len(takes) == len(shape) == 3 and takes != shape:
+            raise ValueError(f"X has images of shape {shape}, but the model takes {takes}.")
         if self.input_dim not in (None, X.shape[-1]):
             raise ValueError(f"X has {X.shape[-1]} columns, but the model takes {self.input_dim}.")
-        if takes is not None and len(takes) == len(shape) and takes != shape:
-            raise ValueError(f"X has images of shape {shape}, but the model takes {takes}.")
         if isinstance(self.layers[0], Deterministic) and tf.executing_eagerly():
             rows_of_images = takes is not None and len(takes) > len(shape)
             check_inputs(self.layers, *(takes or ()) if rows_of_images else shape)

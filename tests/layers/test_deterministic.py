@@ -44,6 +44,13 @@ def test_a_loss_that_is_added_in_a_call_is_refused():
         gi.layers.Deterministic(AddsLoss(dtype=gpflow.default_float())).connect(2)
 
 
+def test_pooling_that_leaves_nothing_is_refused():
+    """Of nothing, a later mean over the image would be NaN."""
+    pooling = tf_keras.layers.AveragePooling2D(5, dtype=gpflow.default_float())
+    with pytest.raises(ValueError, match=r"AveragePooling2D.*leaves nothing of .*\(4, 6, 2\)"):
+        gi.layers.Deterministic(pooling).connect(4, 6, 2)
+
+
 def test_variables_that_would_not_be_trained_are_refused():
     dense = tf_keras.layers.Dense(3, dtype=gpflow.default_float())
     layer = gi.layers.Deterministic(lambda X: dense(X))
