@@ -101,6 +101,8 @@ class SpatialIWPrior(WeightPrior):
         T = tf.linalg.triangular_solve(C, A, adjoint=True)
         log_ratio = self._log_p_minus_log_q(
             num_weights,
+            C,
+            df,
             log_det=_log_det(A) - _log_det(C),
             trace=tf.reduce_sum(tf.square(T), [-2, -1]),
             trace_with_scale=tf.reduce_sum(tf.square(A), [-2, -1]),
@@ -108,7 +110,7 @@ class SpatialIWPrior(WeightPrior):
         dtype = self.nu.dtype
         return WeightScale(
             tf.constant(self.scale / np.sqrt(num_weights), dtype),
-            self.kl(num_weights),
+            self._kl(num_weights, C, df),
             tf.cast(log_ratio, dtype),
             spatial_sqrt=tf.cast(T, dtype),
         )
@@ -118,12 +120,17 @@ class SpatialIWPrior(WeightPrior):
 
         :param num_weights: N.
         """
+        return self._kl(num_weights, *self._posterior(num_weights))
+
+    def _kl(self, num_weights: int, C: tf.Tensor, df: tf.Tensor) -> tf.Tensor:
+        """:meth:`kl`, given :meth:`_posterior`."""
         # log p - log q is linear in the sufficient statistics, whose expectations are known.
-        C, df = self._posterior(num_weights)
         K = self.num_places
         inverse = tf.linalg.triangular_solve(C, tf.eye(K, dtype=C.dtype))
         log_ratio = self._log_p_minus_log_q(
             num_weights,
+            C,
+            df,
             log_det=tf.reduce_sum(tf.math.digamma(_half_counts(df, K)))
             + K * np.log(2.0)
             - _log_det(C),
@@ -147,6 +154,8 @@ class SpatialIWPrior(WeightPrior):
     def _log_p_minus_log_q(
         self,
         num_weights: int,
+        C: tf.Tensor,
+        df: tf.Tensor,
         *,
         log_det: tf.Tensor,
         trace: tf.Tensor,
@@ -154,12 +163,12 @@ class SpatialIWPrior(WeightPrior):
     ) -> tf.Tensor:
         """The ratio log p(L) - log q(L), which is the same for L^-1: both have the same Jacobian.
 
+        :param C: with `df`, :meth:`_posterior`.
         :param log_det: log |L^-1|.
         :param trace: tr L^-1.
         :param trace_with_scale: tr((d I + Psi) L^-1).
         """
         K = self.num_places
-        C, df = self._posterior(num_weights)
         d = tf.constant(self._prior_degrees_of_freedom(num_weights), tf.float64)
         log_p = _log_wishart_density(log_det, d * trace, d, K * tf.math.log(d), K)
         log_q = _log_wishart_density(log_det, trace_with_scale, df, _log_det(C), K)
