@@ -267,9 +267,9 @@ def summary(results: Mapping[str, Any]) -> str:
     outside = "cuts of photographs" if results["data"] == "digits" else "test images of SVHN"
     notes = (
         f"On {results['num_test']} test images of {results['data']}. ELBO: per image trained on, "
-        "in nats. ECE: expected calibration error, lower is better. AUROC: of telling "
-        f"{results['num_outside']} {outside} from them by the entropy of the prediction; 1 is "
-        "best, 0.5 is chance."
+        f"in nats. ECE: expected calibration error, of {NUM_BINS} bins, lower is better. AUROC: of "
+        f"telling {results['num_outside']} {outside} from them by the entropy of the prediction; "
+        "1 is best, 0.5 is chance."
     )
     return f"{lines}\n\n{textwrap.fill(notes, 80)}"
 
