@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 METHODS = ("factorised", "local", "factorised -> global", "global")
 FLOAT, JITTER = np.float32, 1e-4
 NUM_BINS = 10
-"""Of the reliability diagrams and the histograms."""
+"""Of the calibration error, the reliability diagrams and the histograms."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ def _measured(model: DeepGP, task: Task, num_samples: int, seed: int) -> dict[st
         "log_density": mean_and_standard_error(classification_metrics.log_density(labels, inside)),
         "accuracy": classification_metrics.accuracy(labels, inside),
         "brier_score": float(classification_metrics.brier_score(labels, inside).mean()),
-        "ece": classification_metrics.expected_calibration_error(labels, inside),
+        "ece": classification_metrics.expected_calibration_error(labels, inside, NUM_BINS),
         "auroc": classification_metrics.auroc(*entropies),
         "reliability": {name: values.tolist() for name, values in bins._asdict().items()},
         "entropy": {
