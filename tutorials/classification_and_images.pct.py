@@ -158,7 +158,7 @@ for name, one, other in zip(("first", "second"), by_patches, without, strict=Tru
 # image has independent Gaussian outputs $f_c$ with means $\mu_{sc}$ and variances $\sigma_s^2$,
 # and the data term of the bound is
 #
-# $$\mathrm{E} \log p(y \mid f) = \mu_{sy} - \mathrm{E} \log \sum_c \exp f_c , \qquad
+# $$\mathrm{E}[\log p(y \mid f)] = \mu_{sy} - \mathrm{E}[\log \sum_c \exp f_c], \qquad
 # f_c \sim \mathcal{N}(\mu_{sc}, \sigma_s^2).$$
 #
 # It has no closed form; GPflow's `Softmax` averages over draws of $f$. The two posteriors are
