@@ -14,13 +14,13 @@ from typing import Any
 
 import gpflow
 import numpy as np
-import tensorflow as tf
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from tabulate import tabulate
 
 from gpflow_gi.architectures import build_bnn
 from gpflow_gi.bounds import estimate_elbo
+from gpflow_gi.experiments.falling_rate import falling_rate
 from gpflow_gi.models import DeepGP
 from gpflow_gi.plotting import COLOURS
 from gpflow_gi.training import NonFiniteError, fit
@@ -149,18 +149,13 @@ def _train(
     data = tuple(array.astype(FLOAT) for array in data)  # type: ignore[assignment]
     model = untrained_network(data, width, depth, method, settings.num_inducing, seed)
 
-    def learning_rate(step: tf.Tensor) -> tf.Tensor:
-        # Down to a hundredth over the second half: the bound is noisy, and its maximum flat.
-        done = tf.cast(step, tf.float32) / settings.steps
-        return settings.learning_rate * 0.01 ** tf.maximum(2 * done - 1, 0.0)
-
     try:
         seconds = fit(
             model,
             data,
             steps=settings.steps,
             batch_size=settings.batch_size,
-            learning_rate=learning_rate,
+            learning_rate=falling_rate(settings.learning_rate, settings.steps),
             progress=progress,
             seed=seed,
         ).seconds

@@ -16,7 +16,6 @@ from typing import Any
 
 import gpflow
 import numpy as np
-import tensorflow as tf
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from tabulate import tabulate
@@ -26,6 +25,7 @@ from gpflow_gi.architectures import build_resnet
 from gpflow_gi.bounds import estimate_elbo
 from gpflow_gi.datasets import Images, images
 from gpflow_gi.experiments.estimates import mean_and_standard_error, written
+from gpflow_gi.experiments.falling_rate import falling_rate
 from gpflow_gi.models import DeepGP
 from gpflow_gi.plotting.style import tidy
 from gpflow_gi.training import NonFiniteError, fit
@@ -111,8 +111,8 @@ def load(data: str, seed: int) -> Task:
         return ((X - mean) / deviation).astype(FLOAT)
 
     return Task(
-        Images(train.name, standardised(train.X), train.Y, train.class_names),
-        Images(test.name, standardised(test.X), test.Y, test.class_names),
+        replace(train, X=standardised(train.X)),
+        replace(test, X=standardised(test.X)),
         standardised(outside),
     )
 
@@ -166,14 +166,12 @@ def run(
     }
 
 
-def untrained_network(task: Task, method: str, settings: Settings, seed: int) -> DeepGP:
-    """The network at its start.
-
-    :param method: of :data:`METHODS`.
-    """
-    return build_resnet(
-        task.train.X,
-        task.train.Y,
+def _train(
+    task: Task, method: str, settings: Settings, seed: int, progress: bool
+) -> dict[str, Any]:
+    data = task.train.X, task.train.Y
+    model = build_resnet(
+        *data,
         width=settings.width,
         inference=method,
         prior=settings.prior,
@@ -181,24 +179,13 @@ def untrained_network(task: Task, method: str, settings: Settings, seed: int) ->
         seed=seed,
     )
 
-
-def _train(
-    task: Task, method: str, settings: Settings, seed: int, progress: bool
-) -> dict[str, Any]:
-    model = untrained_network(task, method, settings, seed)
-    data = task.train.X, task.train.Y
-
-    def learning_rate(step: tf.Tensor) -> tf.Tensor:
-        done = tf.cast(step, tf.float32) / settings.steps
-        return settings.learning_rate * 0.01 ** tf.maximum(2 * done - 1, 0.0)
-
     try:
         record = fit(
             model,
             data,
             steps=settings.steps,
             batch_size=settings.batch_size,
-            learning_rate=learning_rate,
+            learning_rate=falling_rate(settings.learning_rate, settings.steps),
             kl_warmup=settings.kl_warmup,
             progress=progress,
             seed=seed,

@@ -330,7 +330,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> tf.Tensor:
         """The predictive probability of each class, a mean over S samples.
 
-        :param X: [N, D].
+        :param X: [N, D], or images [N, H, W, C].
         :param num_samples: S, of the layers below the last.
         :param seed: see the class.
         :return: [N, C]; of a Bernoulli likelihood C is 2, for the labels 0 and 1.

@@ -66,7 +66,7 @@ class FrozenPosterior:
     def predict_proba(self, X: Any) -> tf.Tensor:
         """The predictive probability of each class, a mean over S samples.
 
-        :param X: [N, D].
+        :param X: [N, D], or images [N, H, W, C].
         :return: [N, C]; of a Bernoulli likelihood C is 2, for the labels 0 and 1.
         :raises ValueError: if `X` does not fit the model, or if the likelihood is none over
             classes.

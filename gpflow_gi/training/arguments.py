@@ -42,6 +42,12 @@ def name_of(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
+def reason_of(error: Exception) -> str:
+    """What an error of a user's function says, in one line."""
+    lines = str(error).strip().splitlines()
+    return lines[-1].strip() if lines else type(error).__name__
+
+
 def check_augment(augment: Any, X: tf.Tensor) -> None:
     """Refuse what does not turn the rows of a step into others like them.
 
@@ -58,10 +64,9 @@ def check_augment(augment: Any, X: tf.Tensor) -> None:
             X, tf.zeros([2], tf.int32)
         )
     except Exception as error:
-        reason = str(error).strip().splitlines()[-1].strip()
         raise ValueError(
             f"augment={name_of(augment)} failed on rows of {wanted} and an int32 seed of shape "
-            f"[2]; it must be written in TensorFlow operations. The error says: {reason}"
+            f"[2]; it must be written in TensorFlow operations. The error says: {reason_of(error)}"
         ) from None
     if made.shape != X.shape or made.dtype != X.dtype:
         raise ValueError(

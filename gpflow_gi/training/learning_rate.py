@@ -9,7 +9,7 @@ import tensorflow as tf
 from gpflow.keras import tf_keras
 
 from .adam import Adam
-from .arguments import name_of
+from .arguments import name_of, reason_of
 
 Schedule: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
 """step [] int64, counting from 0 -> learning rate []."""
@@ -117,10 +117,9 @@ def _check_schedule(schedule: Schedule) -> None:
         )
         rate = traced(tf.constant(0, tf.int64))
     except Exception as error:
-        reason = str(error).strip().splitlines()[-1].strip()
         raise ValueError(
             f"learning_rate={name} failed on a step that is an int64 tensor of shape []; it must "
-            f"be written in TensorFlow operations. TensorFlow says: {reason}"
+            f"be written in TensorFlow operations. The error says: {reason_of(error)}"
         ) from None
     values = np.asarray(rate)
     if values.shape != () or values.dtype.kind != "f" or not np.isfinite(values) or values < 0:

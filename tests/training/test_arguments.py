@@ -18,6 +18,10 @@ X, Y = linear_data()
 schedules = tf_keras.optimizers.schedules
 
 
+def speechless(*_):
+    raise RuntimeError
+
+
 @pytest.mark.parametrize(
     "kwargs, error, message",
     [
@@ -45,6 +49,8 @@ schedules = tf_keras.optimizers.schedules
             r"of shape \[7, 2\] and type float64, but returned shape \[7, 2\] and type float32",
         ),
         ({"augment": lambda X, seed: None}, ValueError, "augment=.* failed on rows of shape"),
+        ({"augment": speechless}, ValueError, "augment=speechless failed .* says: RuntimeError"),
+        ({"learning_rate": speechless}, ValueError, "=speechless failed .* says: RuntimeError"),
         (
             {"augment": lambda X, seed: X if X.numpy().any() else -X},
             ValueError,
