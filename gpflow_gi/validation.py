@@ -68,7 +68,11 @@ def finite_array(name: str, value: Any, shape: tuple[int | None, ...] | None = N
         and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
     ):
         wanted = ", ".join("any" if size is None else str(size) for size in shape)
-        raise ValueError(f"{name} must have shape [{wanted}], but has shape {list(array.shape)}.")
+        one_column = array.ndim == 1 and shape[1:] in ((None,), (1,))
+        hint = f" Write {name}[:, None] for one column." if one_column else ""
+        raise ValueError(
+            f"{name} must have shape [{wanted}], but has shape {list(array.shape)}.{hint}"
+        )
     if array.size == 0:
         raise ValueError(f"{name} must not be empty, but has shape {list(array.shape)}.")
     if array.ndim == 0 and not np.isfinite(array):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gpflow_gi.convolution import Convolution
+from gpflow_gi.convolution import _MANY, Convolution, _compiled
 
 M, S, P = 3, 2, 4
 
@@ -112,3 +112,59 @@ def test_compiled_moments_are_the_same(rng):
     compiled, gradients = tf.function(lambda: with_gradients(moment, inputs))()
     for one, other in zip(eager + eager_gradients, compiled + gradients, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_many_samples_of_an_eager_caller_are_those_one_by_one(rng, dtype):
+    """Whose loop is compiled once, whatever the number of samples and of images."""
+    convolution, num_compiled = GEOMETRIES[7], _compiled.cache_info().currsize
+    atol = 1e-12 if dtype == "float64" else 1e-5
+
+    def moments(X, precision, V):
+        return convolution.moments(X, precision, V)
+
+    def values(X, weights):
+        return [convolution(X, weights)]
+
+    for num_samples, num_images in [(_MANY, 3), (_MANY + 3, 2)]:
+        size = (num_images, *convolution.output_size)
+        X = images(rng, convolution, num_samples, num_images)
+        precision, V = np.exp(rng.normal(size=size)), rng.normal(size=(*size, P))
+        weights = rng.normal(size=(num_samples, convolution.num_weights, P))
+        X, precision, V, weights = (tf.cast(x, dtype) for x in (X, precision, V, weights))
+
+        many = (*moments(X, precision, V), *values(X, weights))
+        ones = [
+            (*moments(x, precision, V), *values(x[None], w[None]))
+            for x, w in zip(X, weights, strict=True)
+        ]
+        for found, *expected in zip(many, *ones, strict=True):
+            expected = tf.reshape(tf.stack(expected), found.shape)
+            scale = np.abs(expected).max()
+            np.testing.assert_allclose(found / scale, expected / scale, atol=atol)
+    assert _compiled.cache_info().currsize == num_compiled + 2  # the moments and the convolution
+
+
+@pytest.mark.compiled
+def test_gradients_through_many_samples_of_an_eager_caller(rng):
+    convolution = GEOMETRIES[8]
+    X = images(rng, convolution, _MANY, M)
+    precision = tf.constant(np.exp(rng.normal(size=M)))
+    V = tf.constant(rng.normal(size=(M, *convolution.output_size, P)))
+    weights = tf.constant(rng.normal(size=(_MANY, convolution.num_weights, P)))
+
+    def both(X, precision, V, weights):
+        return (*convolution.moments(X, precision, V), convolution(X, weights))
+
+    def in_two_parts(X, precision, V, weights):
+        half = _MANY // 2
+        parts = [both(X[s], precision, V, weights[s]) for s in (slice(half), slice(half, None))]
+        return [tf.concat(pair, axis=0) for pair in zip(*parts, strict=True)]
+
+    inputs = (X, precision, V, weights)
+    found, found_gradients = with_gradients(both, inputs)
+    expected, gradients = with_gradients(in_two_parts, inputs)
+    for one, other in zip(found + found_gradients, expected + gradients, strict=True):
+        scale = np.abs(other).max()
+        np.testing.assert_allclose(one / scale, other / scale, atol=1e-12)

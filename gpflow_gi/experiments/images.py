@@ -269,7 +269,6 @@ def plot(results: Mapping[str, Any]) -> Figure:
     for (above, below), one in zip(panels.T, networks, strict=False):
         bins = {name: np.array(values, float) for name, values in one["reliability"].items()}
         plotting.reliability_diagram(bins["edges"], bins["confidence"], bins["accuracy"], above)
-        above.get_legend().remove()
         above.set_title(f"{one['method']}\n{one['accuracy']:.1%} right", fontsize="medium")
         entropy = one["entropy"]
         for name, colour in zip(("inside", "outside"), plotting.COLOURS, strict=False):

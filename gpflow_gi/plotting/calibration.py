@@ -96,7 +96,8 @@ def reliability_diagram(
 
     The arguments are the fields of :class:`gpflow_gi.classification_metrics.Reliability`. A bar is
     a bin's accuracy; the line from it ends at its confidence, on the diagonal's height. Bars on
-    the diagonal are calibrated, bars below it overconfident.
+    the diagonal are calibrated, bars below it overconfident. ``ax.legend()`` names both; where it
+    finds room depends on the bars.
 
     :param edges: [B + 1], from 0 to 1.
     :param confidence: [B], the mean confidence in each bin; NaN where it is empty.
@@ -120,7 +121,6 @@ def reliability_diagram(
     ax.set_aspect("equal")
     ax.set_xlabel("Confidence")
     ax.set_ylabel("Accuracy")
-    ax.legend(frameon=False, loc="upper left")
     return tidy(ax)
 
 

@@ -268,7 +268,10 @@ def built(X=X, Y=Y, num_inducing=M, **kwargs) -> DeepGP:
         (lambda: built(X[:, :0]), "X must"),
         (lambda: built(X * np.nan), r"X must be finite, but X\[0, 0\] is not"),
         (lambda: built("X"), "X must be an array of numbers"),
-        (lambda: built(Y=Y[:, 0]), r"Y must have shape \[6, any\], but has shape \[6\]"),
+        (
+            lambda: built(Y=Y[:, 0]),
+            r"Y must have shape \[6, any\], but .* \[6\]. Write Y\[:, None\]",
+        ),
         (lambda: built(Y=Y[:3]), r"Y must have shape \[6, any\], but has shape \[3, 1\]"),
         (lambda: built(Y=Y / 0), "Y must be finite"),
         (lambda: built(num_layers=0), "num_layers must be an integer"),

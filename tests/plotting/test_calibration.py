@@ -68,3 +68,4 @@ def test_a_reliability_diagram_has_a_bar_for_each_bin_that_is_not_empty(ax):
     expected = [[[0.4, 0.3], [0.4, 0.4]], [[0.9, 1.0], [0.9, 0.9]]]
     np.testing.assert_allclose(gaps.get_segments(), expected)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Confidence", "Accuracy")
+    assert ax.get_legend_handles_labels()[1] == ["gap to confidence", "accuracy"]
