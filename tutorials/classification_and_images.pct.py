@@ -281,7 +281,6 @@ for ax, (method, p) in zip(axes, probabilities.items(), strict=True):
     bins = metrics.reliability(Y_test, p, BINS)
     gi.plotting.reliability_diagram(bins.edges, bins.confidence, bins.accuracy, ax)
     ax.set_title(method)
-    ax.get_legend().remove()  # the bars need its place
 fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
 plt.show()
 
