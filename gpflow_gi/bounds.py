@@ -32,7 +32,7 @@ def estimate_elbo(
 
     Time grows with rows times samples, memory with neither.
 
-    :param model: a :class:`~gpflow_gi.models.DeepGP`, or an :class:`gpflow.models.SVGP`.
+    :param model: a :class:`~gpflow_gi.models.DeepGP`, or a :class:`gpflow.models.SVGP`.
     :param data: X [N, D], or images [N, H, W, C], and Y [N, Q]: all rows that the model is trained
         on.
     :param num_samples: how many, rounded up to whole groups of ten or fewer; None for a bound that

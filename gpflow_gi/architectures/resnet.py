@@ -67,7 +67,7 @@ def build_resnet(
     :param prior: as in :func:`build_bnn`; or "spatial", a
         :class:`~gpflow_gi.priors.SpatialIWPrior` in every convolution and "neal" in the last layer.
     :param prior_scale: the factor on the weights' standard deviation, where `prior` is a name.
-    :param num_inducing: M, of the model and of every local layer; at most N.
+    :param num_inducing: M, of the model and of every local layer; where it exceeds N, it is N.
     :param likelihood: a GPflow likelihood; by default a softmax of as many classes as there are
         labels.
     :param num_samples: S, the samples of the bound in training.
