@@ -4,7 +4,6 @@ import logging
 import os
 import shutil
 import sys
-from abc import ABC
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(abc|collections\.abc|os|pathlib)\..*|Axes|\w+(\.\w+)*\[\w+"),
     # What methods return, and no name for users.
     (r"py:class", r"gpflow_gi\.estimators\.(classifier\.Classifier|regressor\.Regressor)"),
-    (r"py:class", r"gpflow_gi\.(plotting\.training\.Record|layers\.weights\.WeightLayer)"),
+    (r"py:class", r"gpflow_gi\.plotting\.training\.Record"),
     (r"py:class", r"gpflow_gi\.(inference\.convergence\.Convergence|layers\.\w+\.Conditioned\w+)"),
 ]
 
@@ -48,7 +47,11 @@ autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_class_signature = "mixed"
 autoclass_content = "both"
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {
+    "members": True,
+    "special-members": "__call__",
+    "show-inheritance": True,
+}
 python_use_unqualified_type_names = True
 maximum_signature_line_length = 80
 default_role = "code"
@@ -77,20 +80,38 @@ def copy_tutorials() -> None:
 copy_tutorials()
 
 
-def leave_out_bases_without_a_page(
-    app: Any, name: str, obj: Any, options: Any, bases: list[Any]
-) -> None:
-    """Say of what public class a class is one: not of ABC, and not of what is private."""
-    bases[:] = [
-        base
-        for base in bases
-        if base is not ABC and not getattr(base, "__name__", "").startswith("_")
-    ]
+WITHOUT_A_PAGE = {"ABC", "object", "Classifier", "Estimator", "Regressor", "WeightLayer"}
+
+
+def known_bases(bases: list[Any]) -> list[Any]:
+    """What users can look up: a class that has no page gives way to its own bases."""
+    known: list[Any] = []
+    for base in bases:
+        name, library = base.__name__, base.__module__.partition(".")[0]
+        if name.startswith("_") or name in WITHOUT_A_PAGE:
+            known += known_bases(getattr(base, "__bases__", []))
+        else:
+            is_linked = library in (project, "builtins", "typing")
+            known.append(base if is_linked else f"``{name}`` of {library}")
+    return list(dict.fromkeys(known))
+
+
+def say_known_bases(app: Any, name: str, obj: Any, options: Any, bases: list[Any]) -> None:
+    """Say of what class a class is one, if it is of one that users know."""
+    bases[:] = known_bases(bases)
+
+
+def leave_out_empty_bases(app: Any, domain: str, kind: str, content: Any) -> None:
+    """Remove the line that Sphinx writes also where no bases are left."""
+    for node in list(content.children):
+        if node.astext().strip() == "Bases:":
+            content.remove(node)
 
 
 def setup(app: Any) -> None:
     """Connect what is above with Sphinx."""
-    app.connect("autodoc-process-bases", leave_out_bases_without_a_page)
+    app.connect("autodoc-process-bases", say_known_bases)
+    app.connect("object-description-transform", leave_out_empty_bases)
     # There may be no tutorials. Sphinx gives that warning no type by which to suppress it.
     logging.getLogger("sphinx.sphinx.directives.other").addFilter(
         lambda record: getattr(record, "subtype", None) != "empty_glob"

@@ -52,7 +52,11 @@ class Basis(ABC):
     def moments(self, precision: tf.Tensor, V: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Phi^T Lambda Phi and Phi^T Lambda V, for a diagonal Lambda.
 
+        :param precision: the diagonal of Lambda, one number for each inducing image, [M], or for
+            each of its locations, [M, H, W].
+        :param V: pseudo-outputs, [M, H, W, P].
         :return: [K, K] and [K, P], or [S, K, K] and [S, K, P].
+        :raises NotImplementedError: where the design is small.
         """
         raise NotImplementedError("Regression on a small design needs no moments.")
 
@@ -71,20 +75,30 @@ class Basis(ABC):
 
     @abstractmethod
     def cross_gram(self, X: tf.Tensor) -> tf.Tensor:
-        """Phi a(X), [M, N] or [S, M, N]."""
+        """Phi a(X), for X of [N, D] or [S, N, D]: [M, N] or [S, M, N]."""
 
     @abstractmethod
     def variance(self, X: tf.Tensor) -> tf.Tensor:
-        """The prior's variance of f at every row, [N] or [S, N]."""
+        """The prior's variance of f at the rows of X [N, D] or [S, N, D]: [N] or [S, N]."""
 
     @abstractmethod
     def covariance(self, X: tf.Tensor) -> tf.Tensor:
-        """The prior's covariance of f over rows, [N, N] or [S, N, N]."""
+        """The prior's covariance of f over the rows of X, as above: [N, N] or [S, N, N]."""
 
     @abstractmethod
     def residual_variance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
-        """The variance of r at every row, [N] or [S, N], given A = a(X); [] where there is none."""
+        """The variance of r at every row, given A = a(X).
+
+        :param X: [N, D] or [S, N, D].
+        :param A: [K, N] or [S, K, N].
+        :return: [N] or [S, N]; [1], a zero, where there is no residual.
+        """
 
     @abstractmethod
     def residual_covariance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
-        """The covariance of r over rows, given A = a(X); [] where there is none."""
+        """The covariance of r over rows, given A = a(X).
+
+        :param X: [N, D] or [S, N, D].
+        :param A: [K, N] or [S, K, N].
+        :return: [N, N] or [S, N, N]; [1, 1], a zero, where there is no residual.
+        """

@@ -32,15 +32,17 @@ def estimate_elbo(
 
     Time grows with rows times samples, memory with neither.
 
-    :param model: a :class:`~gpflow_gi.models.DeepGP`, or an :class:`gpflow.models.SVGP`.
-    :param data: X [N, D] and Y [N, Q].
+    :param model: a :class:`~gpflow_gi.models.DeepGP`, or a :class:`gpflow.models.SVGP`.
+    :param data: X [N, D], or images [N, H, W, C], and Y [N, Q]: all rows that the model is trained
+        on.
     :param num_samples: how many, rounded up to whole groups of ten or fewer; None for a bound that
         is not sampled.
-    :param seed: of the samples.
-    :return: in nats. The standard error is 0 for a bound that is not sampled.
+    :param seed: of the samples, an integer or a pair of integers.
+    :return: in nats, of all rows together. The standard error is 0 for a bound that is not sampled,
+        NaN for one sample.
     :raises TypeError: if the model has no such bound.
     :raises ValueError: if `num_samples` is not positive, is given for an SVGP, or is None although
-        the bound is sampled.
+        the bound is sampled; if `seed` is no seed; or if the data do not fit the model.
 
     >>> from gpflow_gi.architectures import build_deep_gp
     >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
@@ -98,14 +100,14 @@ def estimate_iwbo(
 ) -> Estimate:
     """The importance weighted bound of `num_samples` samples, a mean over independent repetitions.
 
-    See :meth:`gpflow_gi.models.DeepGP.iwbo`.
+    Burda, Grosse & Salakhutdinov 2016, eq. 8; see :meth:`gpflow_gi.models.DeepGP.iwbo`.
 
     :param model: a :class:`~gpflow_gi.models.DeepGP`.
     :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
     :param num_samples: S, of each repetition.
-    :param num_repeats: how many.
-    :param seed: of the samples.
-    :return: in nats.
+    :param num_repeats: how many repetitions.
+    :param seed: of the samples, an integer or a pair of integers.
+    :return: in nats, of all rows together. The standard error is NaN for one repetition.
     :raises TypeError: if the model has no importance weights.
     :raises ValueError: as :meth:`gpflow_gi.models.DeepGP.iwbo`, and if `num_repeats` is not
         positive.

@@ -88,6 +88,7 @@ def reliability(labels: Any, probabilities: Any, num_bins: int = 15) -> Reliabil
     :param labels: [N] or [N, 1].
     :param probabilities: [N, C].
     :param num_bins: B, of equal widths.
+    :return: the bins.
     :raises ValueError: as :func:`accuracy`, and if `num_bins` is not positive.
     """
     if num_bins < 1:
@@ -135,7 +136,7 @@ def auroc(inside: Any, outside: Any) -> float:
 
     :param inside: [N], scores of the distribution that was trained on.
     :param outside: [M], scores of another.
-    :raises ValueError: if there are none of one kind, or if one is NaN.
+    :raises ValueError: if there are none of one kind, if one is NaN, or if a shape is another.
     """
     scores = []
     for name, values in (("inside", inside), ("outside", outside)):

@@ -66,7 +66,7 @@ class Convolution:
 
     @property
     def num_locations(self) -> int:
-        """L."""
+        """L, the number of places of the kernel in an image."""
         height, width = self.output_size
         return height * width
 
@@ -279,7 +279,8 @@ class Convolution:
     def _correlate(self, images: tf.Tensor, outputs: tf.Tensor, height: int) -> tf.Tensor:
         """The gradient of sum(outputs * conv(images, filter)) with respect to the filter.
 
-        :param images: padded, [M, H, W, C]. :param outputs: [M, H', W', P].
+        :param images: padded, [M, H, W, C].
+        :param outputs: [M, H', W', P].
         :param height: of the filter, in rows; the kernel's, or less if rows of images are left out.
         :return: [height * width * C, P].
         """

@@ -3,7 +3,8 @@
 A prediction is an equal-weight mixture of S Gaussians, which is what a deep Gaussian process with a
 Gaussian likelihood predicts: one component for each draw of the layers below the last. S = 1 is
 a Gaussian. Everything is elementwise: `y` has any shape [...], `mean` and `variance` have the
-shape [S, ...].
+shape [S, ...]. All are NumPy arrays: ``model.predict_y_components(X)`` gives tensors, of which
+``.numpy()`` makes such.
 """
 
 from collections.abc import Callable
@@ -23,6 +24,7 @@ def rmse(y: Array, mean: Array) -> float:
 
     :param y: [...], what was observed.
     :param mean: [...], what was predicted.
+    :raises ValueError: if shapes differ.
     """
     _check_same_shape(y, mean)
     return float(np.sqrt(np.mean(np.square(y - mean))))
@@ -33,7 +35,8 @@ def mixture_moments(mean: Array, variance: Array) -> tuple[Array, Array]:
 
     :param mean: [S, ...].
     :param variance: [S, ...].
-    :return: mean [...] and variance [...].
+    :return: mean [...] and variance [...], in the unit of `mean` and its square.
+    :raises ValueError: if shapes do not fit, or if there is no component.
     """
     _check_components(mean, variance)
     return mean.mean(axis=0), variance.mean(axis=0) + mean.var(axis=0)
@@ -46,6 +49,7 @@ def mixture_log_density(y: Array, mean: Array, variance: Array) -> Array:
     :param mean: [S, ...].
     :param variance: [S, ...], positive.
     :return: [...].
+    :raises ValueError: if shapes do not fit, or if there is no component.
 
     >>> y, mean, variance = np.zeros(1), np.array([[-1.0], [1.0]]), np.ones((2, 1))
     >>> mixture_log_density(y, mean, variance)
@@ -71,6 +75,7 @@ def mixture_crps(y: Array, mean: Array, variance: Array) -> Array:
     :param mean: [S, ...].
     :param variance: [S, ...], not negative.
     :return: [...].
+    :raises ValueError: if shapes do not fit, or if there is no component.
     """
     _check_components(mean, variance, y)
     num_components = len(mean)
@@ -96,8 +101,9 @@ def mixture_quantile(probability: float, mean: Array, variance: Array) -> Array:
     :param probability: in (0, 1).
     :param mean: [S, ...].
     :param variance: [S, ...], not negative.
-    :return: [...].
-    :raises ValueError: if `probability` is not in (0, 1).
+    :return: [...], in the unit of `mean`.
+    :raises ValueError: if `probability` is not in (0, 1), if shapes do not fit, or if there is no
+        component.
     """
     if not 0 < probability < 1:
         raise ValueError(f"probability must lie in (0, 1), but is {probability}.")
@@ -127,6 +133,7 @@ def mixture_pit(y: Array, mean: Array, variance: Array) -> Array:
     :param mean: [S, ...].
     :param variance: [S, ...], not negative.
     :return: [...], in [0, 1].
+    :raises ValueError: if shapes do not fit, or if there is no component.
     """
     _check_components(mean, variance, y)
     return ndtr(_standardised(y - mean, np.sqrt(variance))).mean(axis=0)
@@ -159,6 +166,7 @@ def coverage(y: Array, lower: Array, upper: Array) -> float:
     :param y: [...], what was observed.
     :param lower: [...], the lower ends of the intervals.
     :param upper: [...], the upper ends.
+    :raises ValueError: if shapes differ.
     """
     _check_same_shape(y, lower, upper)
     return float(np.mean((lower <= y) & (y <= upper)))

@@ -1,4 +1,7 @@
-"""Elementwise nonlinearities of neural networks, by name or as any function that is elementwise."""
+"""Elementwise nonlinearities of neural networks, by name or as any function that is elementwise.
+
+Each takes a tensor of any shape and gives one of the same shape and type.
+"""
 
 import math
 from collections.abc import Callable
@@ -71,6 +74,7 @@ def as_nonlinearity(nonlinearity: str | Nonlinearity) -> Nonlinearity:
         "sin", or a function from a tensor of any shape to one of the same shape and type. It must
         treat each entry by itself, all entries alike, and do so at every call; it is called a few
         times here to find out.
+    :return: the function.
     :raises ValueError: if the name is unknown; or if the function fails, changes the shape, mixes
         entries, or draws random numbers.
     :raises TypeError: if it is neither a name nor a function, or if the function returns anything

@@ -28,7 +28,14 @@ class RowSeed:
         self.keys = keys
 
     def standard_normal(self, shape: Any, dtype: Any) -> tf.Tensor:
-        """N(0, 1), [..., N, P]: a function of the seed, the row and the place beside it."""
+        """N(0, 1): a function of the seed, the row and the place beside it.
+
+        The bits are those of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
+
+        :param shape: [..., N, P], static or a tensor.
+        :param dtype: tf.float64 or tf.float32.
+        :return: [..., N, P].
+        """
         shape = tf.convert_to_tensor(shape)
         others = tf.concat([shape[:-2], [1], shape[-1:]], axis=0)
         places = tf.reshape(tf.range(1, tf.reduce_prod(others) + 1), others)
@@ -41,9 +48,10 @@ class RowSeed:
 
 
 def keys_of(X: tf.Tensor) -> tf.Tensor:
-    """A hash of each row's numbers, [N], uint64.
+    """A hash of each row's numbers.
 
     :param X: [N, D].
+    :return: [N], uint64.
     """
     # Adding zero makes one of -0.0 and 0.0, which are equal as numbers but not as bits.
     bits = tf.bitcast(tf.cast(X, tf.float64) + 0.0, tf.uint64)

@@ -66,7 +66,7 @@ class WeightRoot:
     def log_determinant(self, num_weights: int) -> tf.Tensor:
         """The log of the absolute determinant |R|, [] or [S].
 
-        :param num_weights: K.
+        :param num_weights: K, of one output.
         """
         scale = self.scale if self.scale.shape.rank == 0 else self.scale[:, 0, 0]
         logarithm = num_weights * tf.math.log(scale)

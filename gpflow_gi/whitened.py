@@ -25,7 +25,7 @@ class WhitenedDraw:
     """[K, P] or [S, K, P]."""
 
     log_p_minus_log_q: tf.Tensor
-    """[] or [S]: log p(z) - log q(z), summed over outputs."""
+    """[] or [S]: log p(z) - log q(z), summed over outputs, in nats."""
 
 
 class WhitenedGaussian(ABC):
@@ -36,7 +36,7 @@ class WhitenedGaussian(ABC):
 
     @abstractmethod
     def kl(self) -> tf.Tensor:
-        """KL(q(z) || p(z)), summed over outputs: [] or [S]."""
+        """KL(q(z) || p(z)), summed over outputs: [] or [S], in nats."""
 
     @abstractmethod
     def predict(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -51,6 +51,8 @@ class WhitenedGaussian(ABC):
     def predict_jointly(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """The same, with the covariance over rows.
 
+        :param basis: the one that q was made for.
+        :param X: [N, D] or [S, N, D].
         :return: [..., N, P], and [..., P, N, N] or, where the outputs share it, [..., 1, N, N].
         """
 
@@ -61,6 +63,7 @@ class WhitenedGaussian(ABC):
         :param num_samples: S, or None for one draw without a sample axis. A q(z) that has a sample
             axis of its own gives one draw for each of its samples.
         :param seed: [2].
+        :return: z, [K, P] or [S, K, P], and its log p - log q.
         """
 
     def _standard_normal(self, num_samples: int | None, seed: tf.Tensor) -> tf.Tensor:
@@ -80,7 +83,10 @@ def integrate(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Moments of f - m at `X`, with z and r integrated out.
 
+    :param q: over the coordinates of `basis`.
+    :param basis: the one that q was made for.
     :param X: [N, D] or [S, N, D].
+    :param full_cov: give the covariance over rows.
     :return: the mean, [..., N, P], and the variance of the same shape, or with `full_cov` the
         covariance over rows, [..., P, N, N].
     """
@@ -150,7 +156,11 @@ class FreeGaussian(WeightGaussian):
     """q(z_p) = N(q_mu_p, q_sqrt_p q_sqrt_p^T), as in GPflow's whitened SVGP."""
 
     def __init__(self, q_mu: tf.Tensor, q_sqrt: tf.Tensor) -> None:
-        """:param q_mu: [K, P]. :param q_sqrt: [P, K, K], lower triangular."""
+        """Keep the parameters.
+
+        :param q_mu: [K, P].
+        :param q_sqrt: [P, K, K], lower triangular.
+        """
         self.mean = q_mu
         self.q_sqrt = q_sqrt
 
@@ -185,7 +195,11 @@ class DiagonalGaussian(WeightGaussian):
     """q(z) = N(mean, scale^2), independent over all coordinates."""
 
     def __init__(self, mean: tf.Tensor, scale: tf.Tensor) -> None:
-        """:param mean: [K, P] or [S, K, P]. :param scale: standard deviations, as the mean."""
+        """Keep the parameters.
+
+        :param mean: [K, P] or [S, K, P].
+        :param scale: standard deviations, as the mean.
+        """
         self.mean = mean
         self._scale = scale
 

@@ -87,11 +87,15 @@ def build_bnn(
     :param inducing_inputs: where the inducing points start, [M, D], in the units of X, instead of
         at centres of k-means. They may be more than the rows of X, and lie where there are none;
         `num_inducing` is not looked at then.
-    :param likelihood: a GPflow likelihood; Gaussian by default.
+    :param likelihood: a GPflow likelihood; by default Gaussian, with a noise variance that is
+        learned and starts at 0.1.
     :param num_samples: S, the samples of the bound in training.
-    :param seed: of k-means and of the network that is drawn, an integer.
-    :raises ValueError: if an argument has the wrong shape, is not finite, or is unknown.
+    :param seed: of k-means and of the network that is drawn, an integer from 0 to 2^32 - 1.
+    :return: the model, not trained yet.
+    :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
+        unknown.
     :raises TypeError: if an argument is of the wrong kind.
+    :warns UserWarning: if `num_inducing` exceeds the different rows of X, and is lowered to them.
     """
     X, Y = check_rows(X, Y)
     widths = _check_widths(widths)

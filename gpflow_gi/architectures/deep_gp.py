@@ -87,10 +87,15 @@ def build_deep_gp(
     :param kernel: for every layer: a function from the number of inputs to a GPflow kernel, a
         kernel to be copied, or a list with one kernel per layer. By default a squared exponential
         with one lengthscale per input.
-    :param likelihood: a GPflow likelihood; Gaussian by default.
+    :param likelihood: a GPflow likelihood; by default Gaussian, with a noise variance that is
+        learned and starts at 0.1.
     :param num_samples: S, the samples of the bound in training.
-    :param seed: of k-means, an integer.
-    :raises ValueError: if an argument has the wrong shape, is not finite, or is unknown.
+    :param seed: of k-means, an integer from 0 to 2^32 - 1.
+    :return: the model, not trained yet.
+    :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
+        unknown, or if a kernel does not fit its layer.
+    :raises TypeError: if `likelihood` is no GPflow likelihood.
+    :warns UserWarning: if `num_inducing` exceeds the different rows of X, and is lowered to them.
     """
     X, Y = check_rows(X, Y)
     num_layers = positive_integer("num_layers", num_layers)

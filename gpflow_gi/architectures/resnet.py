@@ -67,13 +67,14 @@ def build_resnet(
     :param prior: as in :func:`build_bnn`; or "spatial", a
         :class:`~gpflow_gi.priors.SpatialIWPrior` in every convolution and "neal" in the last layer.
     :param prior_scale: the factor on the weights' standard deviation, where `prior` is a name.
-    :param num_inducing: M, of the model and of every local layer; at most N.
+    :param num_inducing: M, of the model and of every local layer; where it exceeds N, it is N.
     :param likelihood: a GPflow likelihood; by default a softmax of as many classes as there are
         labels.
     :param num_samples: S, the samples of the bound in training.
-    :param seed: of the images and of the network that are drawn, an integer.
-    :raises ValueError: if an argument has the wrong shape, is not finite, or is unknown, if labels
-        are not whole numbers, or if pooling leaves nothing of the images.
+    :param seed: of the images and of the network that are drawn, an integer from 0 to 2^32 - 1.
+    :return: the model, not trained yet.
+    :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
+        unknown, if labels are not whole numbers, or if pooling leaves nothing of the images.
     :raises TypeError: if an argument is of the wrong kind.
     """
     X = finite_array("X", X, (None, None, None, None))

@@ -49,6 +49,8 @@ def run_trial(
     :raises ValueError: if a name is unknown.
     :raises gpflow_gi.datasets.DataError: if the data cannot be had, or there is no such split.
     :raises gpflow_gi.training.NonFiniteError: if training meets a bound that is not finite.
+    :raises FloatingPointError: if the evidence of the method "gp" is not finite where L-BFGS ends,
+        from all of its starts.
     """
     chosen: Method = _named("method", method, METHODS, Method)
     numbers: Budget = _named("budget", budget, BUDGETS, Budget)

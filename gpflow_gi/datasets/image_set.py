@@ -31,6 +31,8 @@ class Images:
         """The images numbered `index`, in that order.
 
         :param index: [n], integers in [0, N).
+        :return: n images.
+        :raises IndexError: if there is no such image.
         """
         return Images(self.name, self.X[index], self.Y[index], self.class_names)
 
@@ -45,6 +47,7 @@ def as_images(
     :param name: what the set is called in reports.
     :param class_names: one for each class; by default the numbers up to the greatest label. Give
         them where a part of a set might lack its last class.
+    :return: the images, with labels [N, 1].
     :raises DataError: if a shape is wrong, if pixels are neither bytes nor finite floats, or if a
         label is no class.
     """

@@ -36,6 +36,8 @@ class Standardiser:
 
         :param values: [N, D], finite, with N >= 1. The differences within a column must be finite
             too, which those between -1e308 and 1e308 are not.
+        :return: the map, of D columns.
+        :raises ValueError: if there is no row.
         """
         # By way of [0, 1], where no square overflows or vanishes, and where a constant column is
         # exactly constant: the mean of many 0.1 is not 0.1.
@@ -46,20 +48,35 @@ class Standardiser:
         return cls(mean, np.where(constant, 1.0, span * unit.std(axis=0)), constant)
 
     def transform(self, values: Array) -> Array:
-        """The standardised `values`; both [..., D]."""
+        """The standardised values, which have no unit.
+
+        :param values: [..., D].
+        :return: [..., D].
+        """
         return np.where(self.constant, 0.0, (values - self.mean) / self.scale)
 
     def inverse(self, standardised: Array) -> Array:
-        """The values whose :meth:`transform` is `standardised`; both [..., D]."""
+        """The values whose :meth:`transform` is `standardised`.
+
+        :param standardised: [..., D].
+        :return: [..., D], in the columns' units.
+        """
         return standardised * self.scale + self.mean
 
     def inverse_variance(self, standardised: Array) -> Array:
-        """Variances of the values, given those of the standardised values; both [..., D]."""
+        """Variances of the values, given those of the standardised values.
+
+        :param standardised: [..., D].
+        :return: [..., D], in the squares of the columns' units.
+        """
         return standardised * np.square(self.scale)
 
     def inverse_log_density(self, standardised: Array) -> Array:
-        """Log densities of rows of values, given those of the standardised rows; both [...].
+        """Log densities of rows of values, given those of the standardised rows.
 
-        p(y) = p(standardised y) / prod_d scale_d, in nats.
+        p(y) = p(standardised y) / prod_d scale_d.
+
+        :param standardised: [...], in nats.
+        :return: [...], in nats.
         """
         return standardised - np.log(self.scale).sum()

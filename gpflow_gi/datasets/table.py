@@ -32,5 +32,7 @@ class Table:
         """The rows numbered `index`, in that order.
 
         :param index: [n], integers in [0, N).
+        :return: n rows.
+        :raises IndexError: if there is no such row.
         """
         return Table(self.name, self.X[index], self.Y[index], self.input_names, self.target_name)

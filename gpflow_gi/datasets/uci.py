@@ -36,8 +36,8 @@ def uci_table(name: str) -> Table:
 
     :param name: as for :func:`uci`.
     :return: X [N, D] and Y [N, 1], the rows in the order of the file and in its units.
-    :raises DataError: if there is no such set, and as
-        ``gpflow_gi.datasets.published_file``.
+    :raises DataError: if there is no such set, if its files cannot be had, or if they are not those
+        that were published.
     """
     described = uci_set(name)
     folder = f"{described.folder}/data"
@@ -57,6 +57,7 @@ def num_splits(name: str) -> int:
     """How many splits of a UCI regression set are published: 20, or 5 of "protein".
 
     :param name: as for :func:`uci`.
+    :return: the number of splits.
     :raises DataError: if there is no such set.
     """
     return uci_set(name).num_splits

@@ -218,6 +218,7 @@ def uci_set(name: str) -> UCISet:
     """What is known of a UCI regression set before it is read.
 
     :param name: as for :func:`gpflow_gi.datasets.uci`.
+    :return: its columns, hashes and splits.
     :raises DataError: if there is no such set.
     """
     if name not in UCI_SETS:

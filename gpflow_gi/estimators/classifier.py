@@ -20,8 +20,10 @@ class Classifier(ClassifierMixin, Estimator):
 
         :param X: inputs, [N, D].
         :param y: labels of any kind, [N].
-        :raises ValueError: if the inputs are not finite numbers, if the labels are of one class, or
-            if they do not fit each other.
+        :return: the estimator itself.
+        :raises ValueError: if the inputs are not finite numbers, if the labels are of one class or
+            continuous, if they do not fit each other, or if a parameter makes no sense.
+        :raises gpflow_gi.training.NonFiniteError: if training meets a bound that is not finite.
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
@@ -41,6 +43,8 @@ class Classifier(ClassifierMixin, Estimator):
 
         :param X: inputs, [N, D].
         :return: [N, number of classes], in the order of ``classes_``.
+        :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
+        :raises ValueError: if `X` has not the columns of the training data, or is not finite.
         """
         X = self._scaled(X)
         return self.posterior_.predict_proba(X).numpy()
@@ -50,6 +54,8 @@ class Classifier(ClassifierMixin, Estimator):
 
         :param X: inputs, [N, D].
         :return: labels, [N].
+        :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
+        :raises ValueError: if `X` has not the columns of the training data, or is not finite.
         """
         most_probable = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[most_probable]
@@ -60,7 +66,9 @@ class Classifier(ClassifierMixin, Estimator):
         :param X: inputs, [N, D].
         :param y: labels, [N], of the classes in training.
         :return: [N], in nats.
-        :raises ValueError: if a label is none of the classes.
+        :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
+        :raises ValueError: if `X` has not the columns of the training data, or is not finite, if
+            there is not one label for each row, or if a label is none of the classes.
         """
         probability = self.predict_proba(X)
         y = column_or_1d(y)

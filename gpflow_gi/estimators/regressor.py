@@ -25,7 +25,10 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
 
         :param X: inputs, [N, D].
         :param y: targets, [N] or [N, Q].
-        :raises ValueError: if they are not finite numbers, or do not fit each other.
+        :return: the estimator itself.
+        :raises ValueError: if they are not finite numbers, if they do not fit each other, or if a
+            parameter makes no sense.
+        :raises gpflow_gi.training.NonFiniteError: if training meets a bound that is not finite.
         """
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
         from gpflow.likelihoods import Gaussian
@@ -44,6 +47,8 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         :param X: inputs, [N, D].
         :param return_std: also give the predictive standard deviation, noise included.
         :return: [N] or [N, Q], as the targets in training; or two of these, in the targets' unit.
+        :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
+        :raises ValueError: if `X` has not the columns of the training data, or is not finite.
         """
         X = self._scaled(X)
         mean, variance = (m.numpy() for m in self.posterior_.predict_y(X))
@@ -59,6 +64,9 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         :param X: inputs, [N, D].
         :param y: targets, [N] or [N, Q], as in training.
         :return: [N], in nats, for targets in their own unit; of all targets of a row together.
+        :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
+        :raises ValueError: if `X` has not the columns of the training data, if something is not
+            finite, or if `y` has another number of rows or of columns than it should.
         """
         X = self._scaled(X)
         Y = check_array(y, dtype=np.float64, ensure_2d=False)
@@ -82,7 +90,9 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         :param n_samples: how many draws.
         :param random_state: as scikit-learn takes it.
         :return: [N, n_samples] or [N, Q, n_samples], in the targets' unit.
-        :raises ValueError: if `n_samples` is not a positive integer.
+        :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
+        :raises ValueError: if `X` has not the columns of the training data, or is not finite, or if
+            `n_samples` is not a positive integer.
         """
         X = self._scaled(X)
         from ..validation import positive_integer

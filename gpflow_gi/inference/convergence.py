@@ -34,7 +34,7 @@ class Convergence:
         Geyer (1992).
 
         :param draws: of each quantity, [T, ...], chain after chain.
-        :param num_chains: C.
+        :param num_chains: C, of equal lengths.
         """
         r_hat, effective_sample_size = {}, {}
         for name, values in draws.items():

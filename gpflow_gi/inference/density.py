@@ -116,7 +116,7 @@ class WeightDensity:
     def draw_prior(self, num_states: int, seed: tf.Tensor) -> tf.Tensor:
         """States from the prior, [C, L].
 
-        :param num_states: C.
+        :param num_states: C, how many.
         :param seed: [2].
         """
         parts = [

@@ -55,16 +55,21 @@ class NutsResult:
     """[T, K, P] of each dense layer, under its place in ``model.layers``; a bias is the last K."""
 
     scales: dict[int, Array]
-    """s of each ScalePrior, [T], under the place of its layer."""
+    """The s of each ScalePrior, [T], under the place of its layer."""
 
     log_density: Array
-    """Log p(Y, z, log s) of each draw, [T], where z are the weights in units of their prior."""
+    """Log p(Y, z, log s) of each draw, [T], in nats, where z are the weights in units of their
+    prior."""
 
     num_chains: int
+    """How many chains the draws are of."""
+
     num_draws: int
     """Of each chain."""
 
     convergence: Convergence
+    """What `r_hat` and `effective_sample_size` give."""
+
     divergences: int
     """How many transitions met an energy so far off that their trajectory was given up."""
 
@@ -82,12 +87,15 @@ class NutsResult:
 
     @property
     def r_hat(self) -> dict[str, Array]:
-        """Split R-hat of what is identified, see above."""
+        """Split R-hat of what is identified, see above, and near 1 where chains agree.
+
+        Brooks & Gelman 1998, with each chain split into halves.
+        """
         return self.convergence.r_hat
 
     @property
     def effective_sample_size(self) -> dict[str, Array]:
-        """Of all chains together, of what is identified, see above."""
+        """Of all chains together, of what is identified, see above (Geyer 1992)."""
         return self.convergence.effective_sample_size
 
 
@@ -117,7 +125,7 @@ def nuts(
     Approximate posteriors play no part, and neither do inducing inputs.
 
     :param model: of dense and deterministic layers. Left as it is.
-    :param data: X [N, D] and Y [N, Q], all rows.
+    :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
     :param num_draws: kept of each chain; at least 4.
     :param num_chains: run side by side in one compiled step, which takes as long as the longest of
         their trajectories.
@@ -131,12 +139,13 @@ def nuts(
         agree sooner at the data than between them.
     :param jit_compile: compile with XLA. That takes some tens of seconds, and makes each gradient
         several times faster: a trajectory is a loop of hundreds of small operations.
-    :param seed: of the starts and of the transitions.
+    :param seed: of the starts and of the transitions: an integer or a pair of integers.
     :return: a new model with the draws, and diagnostics.
     :raises TypeError: if `model` is no DeepGP.
-    :raises ValueError: if a layer has no weights to sample, if the data do not fit the model, are
-        not finite or not all of its rows, if an argument has a value that makes no sense, or if
-        XLA cannot compile the model.
+    :raises ValueError: if a layer has no weights to sample or a prior that is not known, if the
+        likelihood is a step function or not finite at the data, if the data do not fit the model,
+        are not finite or not all of its rows, if an argument has a value that makes no sense, or
+        if XLA cannot compile the model.
     :warns UserWarning: beforehand, if there are more than 10,000 weights; afterwards, if R-hat
         is above 1.05, if an effective sample size is below 100, or if trajectories diverged.
     """

@@ -42,8 +42,8 @@ def as_keras_model(
         ``tf_keras.utils.set_random_seed`` decides on it.
     :return: a model of GPflow's Keras, ``gpflow.keras.tf_keras``.
     :raises TypeError: if `model` is something else.
-    :raises ValueError: if a number of samples is not positive, or inside the scope of a strategy
-        with several replicas.
+    :raises ValueError: if a number of samples is not positive, if `seed` is no seed, or inside the
+        scope of a strategy with several replicas.
     """
     if not isinstance(model, DeepGP):
         raise TypeError(
@@ -60,7 +60,7 @@ def as_keras_model(
 
 
 class KerasDeepGP(tf_keras.Model):
-    """What :func:`as_keras_model` returns.
+    """What :func:`as_keras_model` returns; ``deep_gp`` is the model inside.
 
     What is minimised, and reported as "loss", is the negative bound per row: for a batch of B of
     the N rows
@@ -82,7 +82,13 @@ class KerasDeepGP(tf_keras.Model):
     def __init__(
         self, model: DeepGP, num_samples: int, prediction_samples: int, seed: tf.Tensor
     ) -> None:
-        """:param seed: [2]. The other parameters are those of :func:`as_keras_model`."""
+        """Wrap a model; :func:`as_keras_model` is how to do so.
+
+        :param model: what is trained, in place.
+        :param num_samples: S, for the bound.
+        :param prediction_samples: S, for predictions.
+        :param seed: [2].
+        """
         dtype = gpflow.default_float().__name__
         super().__init__(name="deep_gp", dtype=dtype)
         self.deep_gp = model
@@ -113,7 +119,8 @@ class KerasDeepGP(tf_keras.Model):
         :param run_eagerly: as Keras' argument.
         :param steps_per_execution: as Keras' argument.
         :raises TypeError: if `optimizer` comes from somewhere else.
-        :raises ValueError: if anything else is given.
+        :raises ValueError: if anything else is given, or if the optimizer was used for another
+            model before.
         """
         given = [name for name, value in {"loss": loss, **refused}.items() if value is not None]
         if given:
@@ -146,6 +153,12 @@ class KerasDeepGP(tf_keras.Model):
             batches of that form.
         :param y: must be left out.
         :param batch_size: B; Keras takes 32 by itself.
+        :param epochs: as Keras' argument.
+        :param verbose: as Keras' argument.
+        :param callbacks: as Keras' argument; those that save whole models, or draw histograms of
+            Keras layers, are refused.
+        :param validation_split: as Keras' argument: the share of the rows, the last ones, that are
+            not trained on. The others must be as many as the model was built for.
         :param validation_data: in the form of `x`.
         :param options: Keras' other arguments. Weights of rows and classes are refused.
         :return: Keras' history.
@@ -192,7 +205,12 @@ class KerasDeepGP(tf_keras.Model):
 
     @tf.autograph.experimental.do_not_convert
     def train_step(self, data: Any) -> dict[str, tf.Tensor]:
-        """Keras' hook: one step on a batch."""
+        """Keras' hook: one step on a batch.
+
+        :param data: what Keras makes of that of :meth:`fit`.
+        :return: the means so far, [], by name, in nats.
+        :raises ValueError: if nothing that is trained has an influence on the bound.
+        """
         batch = _pair(data)
         variables = list(self.deep_gp.trainable_variables)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
@@ -219,7 +237,10 @@ class KerasDeepGP(tf_keras.Model):
 
         :param x: as that of :meth:`fit`, with any number of rows.
         :param y: must be left out.
+        :param batch_size: B; Keras takes 32 by itself.
         :param options: Keras' other arguments.
+        :return: as Keras': the loss and its two terms per row, in nats.
+        :raises RuntimeError: if the model was not compiled.
         :raises ValueError: if the data do not fit the model.
         """
         self._refuse_weights(y, options)
@@ -227,7 +248,11 @@ class KerasDeepGP(tf_keras.Model):
 
     @tf.autograph.experimental.do_not_convert
     def test_step(self, data: Any) -> dict[str, tf.Tensor]:
-        """Keras' hook: the loss of a batch."""
+        """Keras' hook: the loss of a batch.
+
+        :param data: what Keras makes of that of :meth:`evaluate`.
+        :return: the means so far, [], by name, in nats.
+        """
         batch = _pair(data)
         # Training folds 0, 1, 2, ... into the seed.
         seed = fold_in(fold_in(self._sample_seed, -1), self._test_counter)
@@ -241,7 +266,8 @@ class KerasDeepGP(tf_keras.Model):
     def predict(self, x: Any, batch_size: int | None = None, **options: Any) -> Any:
         """Mean and variance of new targets: those of the model's ``predict_y``.
 
-        :param x: X [N, D], or a ``tf.data.Dataset`` or Keras ``Sequence`` of batches of it.
+        :param x: X [N, D], or images [N, H, W, C], or a ``tf.data.Dataset`` or Keras ``Sequence``
+            of batches of it.
         :param batch_size: None for all rows at once, in bounded memory. In batches, a row's number
             among those of its batch decides on its noise.
         :param options: Keras' other arguments.
@@ -256,7 +282,12 @@ class KerasDeepGP(tf_keras.Model):
 
     @tf.autograph.experimental.do_not_convert
     def call(self, inputs: Any, training: Any = None) -> tuple[tf.Tensor, tf.Tensor]:
-        """Mean and variance of new targets, two of [N, Q], at X [N, D]; the same in training."""
+        """Mean and variance of new targets; the same in training.
+
+        :param inputs: X [N, D], or images [N, H, W, C].
+        :param training: has no effect.
+        :return: two of [N, Q], in the units of the targets and their square.
+        """
         mean, variance = self.deep_gp.predict_y(
             inputs, self._prediction_samples, seed=fold_in(self._sample_seed, -2)
         )
@@ -271,6 +302,8 @@ class KerasDeepGP(tf_keras.Model):
 
         :param filepath: must end in ".weights.h5".
         :param overwrite: whether to replace a file without asking.
+        :param save_format: "h5" or None, which mean the same.
+        :param options: has no effect.
         :raises ValueError: if another format is asked for.
         """
         _check_path(filepath, save_format)
@@ -280,6 +313,7 @@ class KerasDeepGP(tf_keras.Model):
         """Bring back what :meth:`save_weights` wrote, all of it or nothing.
 
         :param filepath: must end in ".weights.h5".
+        :param options: Keras' other arguments, which must be left out.
         :raises ValueError: if it does not, if an option is given, or if the file cannot be read or
             does not fit the model.
         """
@@ -294,13 +328,17 @@ class KerasDeepGP(tf_keras.Model):
             raise ValueError(f"{os.fspath(filepath)} cannot be read: {error}") from None
 
     def save_own_variables(self, store: Any) -> None:
-        """Keras' hook: the weights that are no Keras layer's, or in one that Keras does not see."""
+        """Keras' hook: the weights that are no Keras layer's, or in one that Keras does not see.
+
+        :param store: from names to arrays.
+        """
         for i, variable in enumerate(self.deep_gp.variables):
             store[str(i)] = variable.numpy()
 
     def load_own_variables(self, store: Any) -> None:
         """Keras' hook: the inverse of :meth:`save_own_variables`.
 
+        :param store: from names to arrays.
         :raises ValueError: if `store` has other weights than the model.
         """
         variables = self.deep_gp.variables
@@ -317,6 +355,7 @@ class KerasDeepGP(tf_keras.Model):
     def save(self, filepath: Any, *arguments: Any, **options: Any) -> None:
         """Refused: a file of Keras has no place for what this model is made of.
 
+        :param filepath: as Keras' argument, as are all others.
         :raises ValueError: always; it says what to do.
         """
         raise ValueError(f"Keras cannot write this model to a file. {_INSTEAD}")
@@ -329,6 +368,8 @@ class KerasDeepGP(tf_keras.Model):
     def from_config(cls, config: Any, custom_objects: Any = None) -> KerasDeepGP:
         """Refused: the name says nothing of the model.
 
+        :param config: as Keras' argument.
+        :param custom_objects: as Keras' argument.
         :raises ValueError: always; it says what to do.
         """
         raise ValueError(

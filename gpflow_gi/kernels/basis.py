@@ -37,7 +37,9 @@ class KernelBasis(Basis):
         inputs: what it does then depends on neither the units of the outputs nor the kernel's
         amplitude.
 
+        :param kernel: a GPflow kernel of one output.
         :param inputs: U, [M, D] or [S, M, D].
+        :param parent: the basis to extend; None for a basis of `inputs` alone.
         """
         self.kernel = kernel
         self.inputs = inputs
@@ -56,11 +58,15 @@ class KernelBasis(Basis):
 
     @property
     def L(self) -> tf.Tensor:
-        """The Cholesky factor of the last block's matrix given the blocks before."""
+        """The Cholesky factor of the last block's matrix given the blocks before.
+
+        [M, M] or [S, M, M], lower triangular.
+        """
         return self._cholesky.L
 
     @property
     def is_sampled(self) -> bool:  # type: ignore[override]
+        """Whether the basis functions differ from sample to sample."""
         return self._cholesky.is_sampled
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
@@ -95,7 +101,11 @@ class KernelBasis(Basis):
         return self._gram
 
     def cross_gram(self, X: tf.Tensor) -> tf.Tensor:
-        """k(U, X) for the last block of inducing inputs, [M, N] or [S, M, N]."""
+        """k(U, X) for the last block of inducing inputs.
+
+        :param X: [N, D] or [S, N, D].
+        :return: [M, N] or [S, M, N].
+        """
         return batched.cross_covariance(self.kernel, self.inputs, X)
 
     def representer_weights(self, z: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
@@ -114,7 +124,11 @@ class KernelBasis(Basis):
         return tf.linalg.triangular_solve(self.L, c, adjoint=True)
 
     def extend(self, inputs: tf.Tensor) -> KernelBasis:
-        """The basis with more inducing inputs, [M, D] or [S, M, D], appended."""
+        """The basis with more inducing inputs appended.
+
+        :param inputs: [M, D] or [S, M, D], with an M of their own.
+        :return: the extended basis; this one stays as it is.
+        """
         return KernelBasis(self.kernel, inputs, parent=self)
 
     def variance(self, X: tf.Tensor) -> tf.Tensor:

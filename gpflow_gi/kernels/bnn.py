@@ -45,9 +45,11 @@ class BNNKernel(Kernel):
         :param variance: S, [], in squared units of the outputs, if phi has no unit.
         :param bias: whether a constant unit is appended to phi.
         :param active_dims: which columns of the inputs are used; all by default.
+        :param name: of the module, as GPflow's kernels have one.
         :raises ValueError: if `input_dim` is not a positive integer or differs from the number of
             `active_dims`; if `variance` is not positive; or if `nonlinearity` is not elementwise.
-        :raises TypeError: if `nonlinearity` is neither a name nor a function of tensors.
+        :raises TypeError: if `nonlinearity` is neither a name nor a function of tensors, or `bias`
+            neither True nor False.
         """
         super().__init__(active_dims, name=name)
         self.input_dim = positive_integer("input_dim", input_dim)

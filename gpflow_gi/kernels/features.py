@@ -62,9 +62,9 @@ def draw_function(
     The outputs of a sample share its frequencies, whose cosines are most of the work.
 
     :param kernel: one that has features.
-    :param input_dim: D.
+    :param input_dim: D, the columns of the inputs.
     :param samples: [S], or [] for one draw without a sample axis.
-    :param num_outputs: P.
+    :param num_outputs: P, of each sample.
     :param num_features: F, the number of random frequencies; of no matter to kernels of finitely
         many features.
     :param seed: [2].

@@ -26,7 +26,10 @@ class Layer(gpflow.Module, ABC):
     """A random function with an approximate posterior."""
 
     output_dim: int
+    """P, or H W P of a convolution."""
+
     posterior: Posterior
+    """The choice of q(z)."""
 
     @property
     def input_shape(self) -> tuple[int, ...] | None:
@@ -79,7 +82,8 @@ class Layer(gpflow.Module, ABC):
             one above it uses them.
         :param num_samples: S, of what the layer cannot integrate out even where it is the last one;
             None for one sample without a sample axis.
-        :param seed: [2], of those samples.
+        :param seed: [2], of those samples; None for a fresh one.
+        :return: q(z | U), with all that does not depend on the data.
         """
 
     def follow_prior(self) -> None:
@@ -112,15 +116,17 @@ class ConditionedLayer(ABC):
 
     @abstractmethod
     def kl(self) -> tf.Tensor:
-        """KL(q(z | U) || p(z)), summed over outputs: [] or [S]."""
+        """KL(q(z | U) || p(z)), summed over outputs: [] or [S], in nats."""
 
     @abstractmethod
     def predict(self, X: tf.Tensor, full_cov: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
         """Moments of f at `X`, with z integrated out.
 
         :param X: [N, D] or [S, N, D].
+        :param full_cov: give the covariance over rows.
         :return: the mean, [N, P] or [S, N, P], and the variance of the same shape, or with
             `full_cov` the covariance over rows, [P, N, N] or [S, P, N, N].
+        :raises NotImplementedError: of a block, which has no moments.
         """
 
     @abstractmethod
@@ -133,6 +139,7 @@ class ConditionedLayer(ABC):
 
         :param num_samples: S; None for one draw without a sample axis.
         :param seed: [2].
+        :return: the functions, with their log p - log q.
         """
 
 
@@ -140,13 +147,14 @@ class LayerDraw(ABC):
     """A draw of a layer's function (or S draws), conditioned on all values it has given so far."""
 
     log_p_minus_log_q: tf.Tensor
-    """[] or [S]: log p(z) - log q(z)."""
+    """[] or [S]: log p(z) - log q(z), in nats."""
 
     @abstractmethod
     def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """Values at `X` with the right distribution for each row, and rows independent given z.
 
         :param X: [N, D] or [S, N, D].
+        :param seed: [2], or a :class:`~gpflow_gi.row_seed.RowSeed`: of what z leaves open.
         :return: [N, P] or [S, N, P].
         """
 
@@ -156,6 +164,7 @@ class LayerDraw(ABC):
 
         :param X: [N, D] or [S, N, D]. The very tensor that the layer was conditioned on gets the
             inducing outputs, in a GP layer u = m + L z.
+        :param seed: [2], of what the draw leaves open.
         :return: [N, P] or [S, N, P], and a draw.
         """
 
@@ -164,6 +173,8 @@ class LayerDraw(ABC):
 
         :param num_features: F, for each draw, where the features are random.
         :param seed: [2], of what the draw leaves open.
+        :return: the function.
+        :raises NotImplementedError: if the layer has no features.
         """
         raise NotImplementedError(f"{type(self).__name__} is of a layer without features.")
 
@@ -173,7 +184,11 @@ class LayerFunction(LayerDraw):
 
     @abstractmethod
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
-        """Values at `X`, [N, D] or [S, N, D]: [N, P] or [S, N, P]."""
+        """The function's values.
+
+        :param X: [N, D] or [S, N, D].
+        :return: [N, P] or [S, N, P].
+        """
 
     def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         return self(X)

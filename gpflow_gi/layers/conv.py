@@ -48,7 +48,7 @@ class Conv2DLayer(WeightLayer):
         """Put a prior and a posterior together.
 
         :param input_shape: (H, W, C), of the images below.
-        :param filters: P.
+        :param filters: P, how many.
         :param kernel_size: height and width, in pixels, or one number for both.
         :param posterior: a choice of q(z). One with pseudo-data has the shape of the layer's output
             images as its `output_dim`: see :attr:`output_shape`.
@@ -57,9 +57,10 @@ class Conv2DLayer(WeightLayer):
             ceil(W / strides) locations; or "valid", only the locations at which the kernel is
             inside of the image.
         :param prior: over the weights; :class:`gpflow_gi.priors.NealPrior` by default.
-        :raises ValueError: if a size is not positive, if the kernel does not fit into the image, or
-            if the posterior is for other outputs or for no layer of weights.
-        :raises TypeError: if an argument is not what it should be.
+        :raises ValueError: if a size is no positive integer, if `padding` is unknown, if the kernel
+            does not fit into the image, if the posterior is for other outputs or for no layer of
+            weights, or if the prior is for another `kernel_size`.
+        :raises TypeError: if `posterior` is no posterior, or `prior` no prior.
         """
         super().__init__()
         self.filters = positive_integer("filters", filters)

@@ -41,13 +41,14 @@ class DenseLayer(WeightLayer):
         """Put a prior and a posterior together.
 
         :param input_dim: D, the number of units below.
-        :param output_dim: P.
+        :param output_dim: P, the number of units of this layer.
         :param posterior: a choice of q(z).
         :param prior: over the weights; :class:`gpflow_gi.priors.NealPrior` by default.
         :param bias: whether to append a unit that is always one.
-        :raises ValueError: if a width is not positive, or if the posterior is for another number of
-            outputs or for no layer of weights, or the prior for convolutions.
-        :raises TypeError: if an argument is not what it should be.
+        :raises ValueError: if a width is no positive integer, if the posterior is for another
+            number of outputs or for no layer of weights, or if the prior is for convolutions.
+        :raises TypeError: if `posterior` is no posterior, `prior` no prior, or `bias` neither True
+            nor False.
         """
         super().__init__()
         self._input_dim = positive_integer("input_dim", input_dim)

@@ -51,8 +51,10 @@ class Deterministic(gpflow.Module):
         """(H, W, C) of the images that its rows are; None for rows."""
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
-        """[N, D] -> [N, D'], or [S, N, D] -> [S, N, D'].
+        """The function's values.
 
+        :param X: [N, D] or [S, N, D].
+        :return: [N, D'] or [S, N, D'].
         :raises TypeError: if the function does not return a tensor of the same type.
         :raises ValueError: if the function does not return one row for each row.
         """
@@ -77,9 +79,10 @@ class Deterministic(gpflow.Module):
 
         :param input_shape: D, or H, W and C.
         :return: (D',) or (H', W', C'), found by a call.
-        :raises ValueError: if the function uses variables that would not be trained, if a Keras
-            layer adds a loss in its call, or if nothing is left of a row, as by pooling over more
-            than an image.
+        :raises TypeError: if the function does not return a tensor of the same type.
+        :raises ValueError: if it does not return one row for each row, if it uses variables that
+            would not be trained, if a Keras layer adds a loss in its call, or if nothing is left of
+            a row, as by pooling over more than an image.
         """
         self.image_shape = input_shape if len(input_shape) == 3 else None
         with tf.GradientTape() as tape:

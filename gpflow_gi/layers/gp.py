@@ -52,13 +52,14 @@ class GPLayer(Layer):
         :param kernel: a GPflow kernel shared by all outputs; or one kernel per output, as a list or
             as GPflow's SeparateIndependent. SharedIndependent means the same as the kernel that it
             wraps.
-        :param output_dim: P.
+        :param output_dim: P, the number of processes.
         :param posterior: a choice of q(z).
         :param mean_function: a GPflow mean function from D inputs to P outputs (or to one, shared
             by all). Zero by default.
-        :raises ValueError: if the number of kernels or the posterior's outputs differ from P.
-        :raises TypeError: if the kernel is none of these, or mixes outputs; or if another argument
-            is not what it should be.
+        :raises ValueError: if P is no positive integer, if the number of kernels or the posterior's
+            outputs differ from it, or if the posterior is one over weights.
+        :raises TypeError: if the kernel is none of these, or mixes outputs; if `posterior` is no
+            posterior; or if the mean function cannot be called.
         """
         super().__init__()
         self.output_dim = positive_integer("output_dim", output_dim)
@@ -100,8 +101,10 @@ class GPLayer(Layer):
         return ConditionedGPLayer(self, processes)
 
     def mean(self, X: tf.Tensor) -> tf.Tensor:
-        """The mean function at [N, D] or [S, N, D]: [N, P] or [S, N, P]; [] where it is zero.
+        """The mean function.
 
+        :param X: [N, D] or [S, N, D].
+        :return: [N, P] or [S, N, P]; one column where all outputs share it, [] where it is zero.
         :raises ValueError: if the mean function has neither P outputs nor one.
         """
         if self.mean_function is None:

@@ -15,7 +15,7 @@ from .gp import GPLayer
 
 
 class Residual(Layer):
-    """f(x) = shortcut(x) + chain(x), the block of a residual network (He et al. 2016).
+    """f(x) = shortcut(x) + chain(x), the block of a residual network (He et al. 2016, eq. 1).
 
     A chain of layers of any kind is one layer. All of its parts are drawn, none is integrated, so
     that a block cannot be a model's last layer.
@@ -28,7 +28,7 @@ class Residual(Layer):
             and callables or Keras layers as deterministic ones.
         :param shortcut: one layer or callable; the identity by default. Its outputs must have the
             shape of the chain's.
-        :raises ValueError: if the chain is empty or not a list.
+        :raises ValueError: if the chain is empty or not a list, or as :class:`Deterministic`.
         :raises TypeError: if something is no layer.
         """
         super().__init__()
@@ -41,7 +41,8 @@ class Residual(Layer):
     def connect(self, input_shape: tuple[int, ...], output_shape: tuple[int, ...]) -> None:
         """Take rows of a shape from now on; called by the model, which knows what comes from below.
 
-        :param input_shape: (D,) or (H, W, C). :param output_shape: likewise.
+        :param input_shape: (D,) or (H, W, C).
+        :param output_shape: (P,) or (H', W', P).
         """
         self._shapes = input_shape, output_shape
 
@@ -59,7 +60,10 @@ class Residual(Layer):
 
     @property
     def output_shape(self) -> tuple[int, ...]:
-        """(P,) or (H, W, P), known once the block is part of a model."""
+        """(P,) or (H, W, P), known once the block is part of a model.
+
+        :raises ValueError: before that.
+        """
         if self._shapes is None:
             raise ValueError("The shape of a block's outputs is not known outside of a model.")
         return self._shapes[1]

@@ -43,8 +43,8 @@ DEFAULT_FEATURES = 500
 class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     """A chain of layers and a likelihood, with any mix of posteriors.
 
-    The bound is that of Ober & Aitchison (2021), eq. 24, with the KL terms of each layer in closed
-    form given the layers below, and with the last layer integrated instead of sampled::
+    The bound is that of Ober & Aitchison (2021), eq. 13 and 24, with the KL terms of each layer in
+    closed form given the layers below, and with the last layer integrated instead of sampled::
 
         L = E_q [ sum_n E_{q(f_n | F)} log p(y_n | f_n) - sum_l KL(q(z_l | U_{l-1}) || p(z_l)) ]
 
@@ -59,9 +59,10 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     Every stochastic method takes a `seed`: an integer or a pair of integers, with which it is a
     deterministic function; or None, for fresh noise at every call.
 
-    Every method raises ValueError where its data do not fit the model, and, as GPflow's do,
-    ``check_shapes.exceptions.ShapeMismatchError`` where they have a wrong rank or X and Y have
-    different numbers of rows.
+    Every method raises ValueError where its data do not fit the model, where `num_samples` is no
+    positive integer or `seed` none of these, and, as GPflow's do,
+    ``check_shapes.exceptions.ShapeMismatchError`` where data have a wrong rank or X and Y have
+    different numbers of rows. ``parameters``, ``log_prior_density`` and their like are GPflow's.
 
     Of layers put together by hand, and with fresh noise averaged over:
 
@@ -96,8 +97,10 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :param inducing_inputs: global inducing inputs, [M, D] or images [M, H, W, C], in the units
             of X. Needed where a layer has a global posterior.
         :param num_samples: S for the bound, where a call does not say otherwise.
-        :raises ValueError: if the parts do not fit together; the message names the layer.
-        :raises TypeError: if something in the list is no layer.
+        :raises ValueError: if the parts do not fit together, in which case the message names the
+            layer, or if a number is not a positive integer.
+        :raises TypeError: if `layers` is no list of layers, or `likelihood` none of GPflow's.
+        :warns UserWarning: if there are inducing inputs, but no layer has a global posterior.
         """
         super().__init__()
         check_likelihood(likelihood)
@@ -156,7 +159,12 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     def maximum_log_likelihood_objective(
         self, data: tuple[Any, Any], seed: Seed = None
     ) -> tf.Tensor:
-        """The bound, under the name by which GPflow's training utilities call it: []."""
+        """The bound, under the name by which GPflow's training utilities call it.
+
+        :param data: as in :meth:`elbo`.
+        :param seed: see the class.
+        :return: [], in nats.
+        """
         return self.elbo(data, seed=seed)
 
     @check_shapes(
@@ -175,6 +183,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :param seed: see the class.
         :return: the expected log likelihood of all `num_data` rows, and the sum over layers of
             KL(q || p); two of [], in nats.
+        :raises ValueError: if the data do not fit the model, or have no rows.
         """
         X, Y = self.check_data(data)
         if X.shape[0] == 0:
@@ -199,12 +208,13 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         """An estimate of the importance weighted bound, log 1/S sum_s w_s.
 
         Its expectation lies between the ELBO and the log evidence and rises with S (Burda, Grosse &
-        Salakhutdinov 2016); with S = 1 it is the ELBO. :func:`gpflow_gi.bounds.estimate_iwbo` gives
-        a standard error beside it. Samples are taken in chunks, compiled; memory does not grow with
-        S. Gaussian process layers draw all rows jointly, which takes time of N^3 a sample.
+        Salakhutdinov 2016, eq. 8); with S = 1 it is the ELBO.
+        :func:`gpflow_gi.bounds.estimate_iwbo` gives a standard error beside it. Samples are taken
+        in chunks, compiled; memory does not grow with S. Gaussian process layers draw all rows
+        jointly, which takes time of N^3 a sample.
 
         :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
-        :param num_samples: S.
+        :param num_samples: S, how many.
         :param seed: see the class.
         :return: [], in nats.
         :raises ValueError: if the data do not fit the model, or are not all of its rows.
@@ -223,7 +233,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         """Log p(Y, z) / q(z) for S draws of all layers' z ~ q.
 
         :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
-        :param num_samples: S.
+        :param num_samples: S, how many.
         :param seed: see the class.
         :return: [S], in nats.
         :raises ValueError: if the data do not fit the model, or are not all of its rows.
@@ -241,7 +251,12 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         return importance.log_weights(self, X, Y, S, seed)
 
     def training_loss(self, data: tuple[Any, Any], seed: Seed = None) -> tf.Tensor:
-        """Minus the bound and the log density of the parameters' priors: []."""
+        """Minus the sum of the bound and the log density of the parameters' priors.
+
+        :param data: as in :meth:`elbo`.
+        :param seed: see the class.
+        :return: [], in nats.
+        """
         return self._training_loss(data, seed=seed)
 
     def training_loss_closure(
@@ -249,10 +264,13 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> Callable[[], tf.Tensor]:
         """The training loss as a function without arguments, for GPflow's and Keras' optimizers.
 
-        :param data: (X, Y), or an iterator over a ``tf.data.Dataset`` of minibatches.
+        :param data: X [N, D] and Y [N, Q], or an iterator over a ``tf.data.Dataset`` of
+            minibatches.
         :param compile: wrap the loss into ``tf.function``.
         :param seed: with a seed the closure is a deterministic function of the parameters (and of
             the batch), as L-BFGS needs it; without, each call has fresh noise.
+        :return: a function that gives [], in nats, and takes the next minibatch if there are such.
+        :raises ValueError: if the data do not fit the model, or if `data` is neither.
         """
 
         def loss(*batch: tf.Tensor) -> tf.Tensor:
@@ -284,12 +302,14 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and (co)variance of f, as moments of the mixture over S samples.
 
-        :param X: [N, D].
+        :param X: [N, D], or images [N, H, W, C].
         :param num_samples: S, of the layers below the last.
-        :param seed: see the class.
-        :return: the mean, [N, P], and the variance, [N, P], or covariance, [P, N, N].
         :param full_cov: give the covariance between rows instead of each row's variance. Takes
             memory of S N^2 and time of S N^3.
+        :param seed: see the class.
+        :return: the mean, [N, P], and the variance, [N, P], or covariance, [P, N, N], in the units
+            of the last layer's outputs and their square.
+        :raises ValueError: see the class.
         """
         X = self.check_inputs(X)
         seed = as_seed(seed)
@@ -313,10 +333,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of new targets, as moments of the mixture over S samples.
 
-        :param X: [N, D].
+        :param X: [N, D], or images [N, H, W, C].
         :param num_samples: S, of the layers below the last.
         :param seed: see the class.
         :return: two of [N, Q], in the units of the targets and their square.
+        :raises ValueError: see the class.
         """
         X = self.check_inputs(X)
         return self._predict([X], num_samples, as_seed(seed), self.moments_of_y)
@@ -334,8 +355,8 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :param num_samples: S, of the layers below the last.
         :param seed: see the class.
         :return: [N, C]; of a Bernoulli likelihood C is 2, for the labels 0 and 1.
-        :raises ValueError: if the likelihood is none over classes: Bernoulli of one output,
-            MultiClass or Softmax.
+        :raises ValueError: if the likelihood is none over classes, which are Bernoulli of one
+            output, MultiClass and Softmax; and see the class.
         """
         check_classes(self.likelihood, self.layers[-1].output_dim)
         mean, _ = self.predict_y(X, num_samples, seed)
@@ -355,10 +376,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         Gaussian likelihood each component is Gaussian. Quantiles, scores and plots that moments are
         too little for start from here.
 
-        :param X: [N, D].
-        :param num_samples: S.
+        :param X: [N, D], or images [N, H, W, C].
+        :param num_samples: S, how many.
         :param seed: see the class.
         :return: two of [S, N, Q], in the units of the targets and their square.
+        :raises ValueError: see the class.
         """
 
         def reduce(*component: tf.Tensor) -> tuple[tf.Tensor, ...]:
@@ -381,7 +403,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         num_samples: int = DEFAULT_PREDICTION_SAMPLES,
         seed: Seed = None,
     ) -> tf.Tensor:
-        """Log of the predictive mixture's density at the targets, in nats.
+        """Log of the predictive mixture's density at the targets.
 
         This is the density of the mixture itself, log 1/S sum_s p(y | sample s), not that of a
         Gaussian with the mixture's moments.
@@ -389,7 +411,8 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :param data: X [N, D] and Y [N, Q].
         :param num_samples: S, of the layers below the last.
         :param seed: see the class.
-        :return: [N].
+        :return: [N], in nats.
+        :raises ValueError: see the class.
         """
         X, Y = self.check_data(data)
         return self._predict([X, Y], num_samples, as_seed(seed), self.log_density_of_y)[0]
@@ -403,12 +426,13 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> tf.Tensor:
         """Samples of f at `X`.
 
-        :param X: [N, D].
-        :param num_samples: S.
-        :param seed: see the class.
-        :return: [S, N, P].
+        :param X: [N, D], or images [N, H, W, C].
+        :param num_samples: S, how many.
         :param full_cov: draw the rows of a sample jointly, as values of one function; takes memory
             of S N^2 and time of S N^3. Without, each row has the right distribution by itself.
+        :param seed: see the class.
+        :return: [S, N, P], in the units of the last layer's outputs.
+        :raises ValueError: see the class.
         """
         X = self.check_inputs(X)
         seed = as_seed(seed)
@@ -435,10 +459,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> FunctionDraws:
         """Draw S functions f from the posterior, to be evaluated again and again.
 
+        Decoupled sampling (Wilson et al. 2020, arXiv:2002.09309) where the kernels have features.
         They are differentiable and can be called inside ``tf.function`` where the kernels have
         features; :class:`FunctionDraws` says which have, and what the others do.
 
-        :param num_samples: S.
+        :param num_samples: S, how many.
         :param seed: see the class.
         :param num_features: F, the number of random frequencies, each with a cosine and a sine, in
             each function's residuals; their covariance is right on average over draws for any F,
@@ -457,7 +482,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         The kernels, mean functions, prior scales and other parameters of the prior are taken as
         they are; what was learned of the posterior plays no part.
 
-        :param num_samples: S.
+        :param num_samples: S, how many.
         :param seed: see the class.
         :param num_features: F, as in :meth:`sample_functions`.
         :return: a callable from X [N, D] to [S, N, P], the same functions at every call.
@@ -473,9 +498,10 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     def posterior(self, num_samples: int, seed: Seed = None) -> FrozenPosterior:
         """Draw the layers below the last S times, and keep them for predictions.
 
-        :param num_samples: S.
+        :param num_samples: S, how many.
         :param seed: see the class.
         :return: what predicts as the model does, with the same numbers at every call.
+        :raises ValueError: see the class.
         """
         S = positive_integer("num_samples", num_samples)
         return FrozenPosterior(self, S, as_seed(seed))
@@ -486,7 +512,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     def inducing_activations(self, num_samples: int = 1, seed: Seed = None) -> list[tf.Tensor]:
         """Draw the global inducing points' ways through the layers.
 
-        :param num_samples: S.
+        :param num_samples: S, how many.
         :param seed: see the class.
         :return: the inducing inputs, then what comes in at each further layer that uses them or
             hands them on (deterministic layers are passed), then, if the last layer is global, its
@@ -515,7 +541,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> str | None:
         """Say where the bound of `data` first stops being finite, going through the network.
 
+        :param data: as in :meth:`elbo`.
+        :param num_samples: S; the model's own by default.
+        :param seed: see the class: that of the bound which was not finite.
         :return: a phrase that names the layer and the quantity, or None if all is finite.
+        :raises ValueError: see the class.
         """
         X, Y = self.check_data(data)
         seed = as_seed(seed)
@@ -569,10 +599,14 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         draw_all: bool = False,
         num_features: int | None = None,
     ) -> Propagated:
-        """Push the inducing points through the network, for rows like those of X [N, D] to follow.
+        """Push the inducing points through the network, for rows like those of X to follow.
 
+        :param X: [N, D], of which only D counts.
+        :param num_samples: S, how many.
+        :param seed: [2].
         :param draw_all: see :func:`gpflow_gi.models.propagation.propagate_inducing`.
         :param num_features: see there.
+        :return: the layers, ready for rows.
         """
         return propagate_inducing(
             self.layers,
@@ -614,11 +648,12 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         """What is predicted at rows, in chunks of bounded size.
 
         :param propagated: the layers after the pass of the inducing points.
-        :param rows: X, or X and Y.
+        :param rows: X [N, D], or X and Y [N, Q].
         :param num_samples: S, with which that pass was made.
         :param seed_of: from a chunk's number and its rows X to its seed.
         :param reduce: such as :meth:`moments_of_f`.
         :param at_once: take all rows as one chunk.
+        :return: what `reduce` returns, of all rows.
         """
 
         def chunk(i: tf.Tensor, *rows: tf.Tensor) -> tuple[tf.Tensor, ...]:
@@ -637,19 +672,42 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     def moments_of_f(
         self, seed: Any, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Mean and variance of the mixture, two of [N, P]."""
+        """Mean and variance of f, as moments of the mixture.
+
+        :param seed: has no use: nothing is drawn.
+        :param mean: of f, for each sample of the layers below the last, [S, N, P].
+        :param variance: as the mean.
+        :param X: [N, D].
+        :return: two of [N, P].
+        """
         return mixture.moments(mean, variance)
 
     def moments_of_y(
         self, seed: Any, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Mean and variance of new targets, two of [N, Q]."""
+        """Mean and variance of new targets, as moments of the mixture.
+
+        :param seed: [2], or a :class:`~gpflow_gi.row_seed.RowSeed`: of the points at which a Monte
+            Carlo likelihood is evaluated.
+        :param mean: as in :meth:`moments_of_f`.
+        :param variance: as the mean.
+        :param X: [N, D].
+        :return: two of [N, Q], in the units of the targets and their square.
+        """
         return mixture.moments(*self._components_of_y(seed, mean, variance, X))
 
     def log_density_of_y(
         self, seed: Any, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor, Y: tf.Tensor
     ) -> tuple[tf.Tensor]:
-        """Log of the mixture's density at the targets, [N]."""
+        """Log of the mixture's density at the targets.
+
+        :param seed: as in :meth:`moments_of_y`.
+        :param mean: as in :meth:`moments_of_f`.
+        :param variance: as the mean.
+        :param X: [N, D].
+        :param Y: [N, Q].
+        :return: a tuple of one, [N], in nats.
+        """
         components = integration.predict_log_density(self.likelihood, X, mean, variance, Y, seed)
         return (mixture.log_density(components),)
 
@@ -694,7 +752,8 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     def check_data(self, data: tuple[Any, Any]) -> tuple[tf.Tensor, tf.Tensor]:
         """X and Y as tensors of the types that the model takes.
 
-        :param data: X [N, D] and Y [N, Q].
+        :param data: X [N, D], or images [N, H, W, C], and Y [N, Q].
+        :return: X [N, D] and Y [N, Q].
         :raises ValueError: if they do not fit each other, the layers or the likelihood.
         """
         if not isinstance(data, list | tuple) or len(data) != 2:

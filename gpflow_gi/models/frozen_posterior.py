@@ -34,7 +34,12 @@ class FrozenPosterior:
     """
 
     def __init__(self, model: DeepGP, num_samples: int, seed: tf.Tensor) -> None:
-        """:param num_samples: S. :param seed: [2]."""
+        """Copy the model; :meth:`gpflow_gi.models.DeepGP.posterior` is how to make one.
+
+        :param model: what it is of.
+        :param num_samples: S, the number of draws.
+        :param seed: [2].
+        """
         self._model = gpflow.utilities.deepcopy(model)
         self._num_samples = num_samples
         self._seed = seed
@@ -44,8 +49,8 @@ class FrozenPosterior:
     def predict_f(self, X: Any) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of f, as moments of the mixture over S samples.
 
-        :param X: [N, D].
-        :return: two of [N, P].
+        :param X: [N, D], or images [N, H, W, C].
+        :return: two of [N, P], in the units of the last layer's outputs and their square.
         :raises ValueError: if `X` does not fit the model.
         """
         mean, variance = self._predict([self._model.check_inputs(X)], self._model.moments_of_f)
@@ -55,7 +60,7 @@ class FrozenPosterior:
     def predict_y(self, X: Any) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of new targets, as moments of the mixture over S samples.
 
-        :param X: [N, D].
+        :param X: [N, D], or images [N, H, W, C].
         :return: two of [N, Q], in the units of the targets and their square.
         :raises ValueError: if `X` does not fit the model.
         """
@@ -77,10 +82,10 @@ class FrozenPosterior:
 
     @check_shapes("data[0]: [N, D...]", "data[1]: [N, Q]", "return: [N]")
     def predict_log_density(self, data: tuple[Any, Any]) -> tf.Tensor:
-        """Log of the predictive mixture's density at the targets, in nats.
+        """Log of the predictive mixture's density at the targets.
 
-        :param data: X [N, D] and Y [N, Q].
-        :return: [N].
+        :param data: X [N, D], or images [N, H, W, C], and Y [N, Q].
+        :return: [N], in nats.
         :raises ValueError: if the data do not fit the model.
         """
         X, Y = self._model.check_data(data)

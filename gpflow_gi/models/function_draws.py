@@ -41,9 +41,11 @@ class FunctionDraws:
     def __init__(
         self, model: DeepGP, num_samples: int, seed: tf.Tensor, num_features: int | None
     ) -> None:
-        """Choose the route.
+        """Choose the route; :meth:`gpflow_gi.models.DeepGP.sample_functions` is how to make one.
 
-        :param num_samples: S. :param seed: [2].
+        :param model: what the functions are drawn from.
+        :param num_samples: S, the number of functions.
+        :param seed: [2].
         :param num_features: F, of each function in each layer; None for the exact route.
         """
         self._model = gpflow.utilities.deepcopy(model)
@@ -62,8 +64,8 @@ class FunctionDraws:
     def __call__(self, X: Any) -> tf.Tensor:
         """The functions' values at `X`.
 
-        :param X: [N, D].
-        :return: [S, N, P].
+        :param X: [N, D], or images [N, H, W, C].
+        :return: [S, N, P], in the units of the last layer's outputs.
         :raises ValueError: if `X` does not fit the model.
         :raises RuntimeError: inside ``tf.function``, where the draws are not pathwise.
         """

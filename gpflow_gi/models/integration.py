@@ -29,9 +29,11 @@ def variational_expectations(
 ) -> tf.Tensor:
     """E log p(y_n | f_n) for f_n ~ N(mean, variance).
 
-    :param X: [N, D]. :param mean: [N, P] or [S, N, P]. :param variance: as the mean.
+    :param X: [N, D].
+    :param mean: [N, P] or [S, N, P].
+    :param variance: as the mean.
     :param Y: [N, Q].
-    :return: [N] or [S, N].
+    :return: [N] or [S, N], in nats.
     """
     return _per_sample(likelihood, "variational_expectations", X, mean, variance, Y, seed)
 
@@ -58,8 +60,10 @@ def predict_mean_and_var(
 def log_prob(likelihood: Likelihood, X: tf.Tensor, F: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
     """Log p(Y | F), summed over rows.
 
-    :param X: [N, D]. :param F: [N, P] or [S, N, P]. :param Y: [N, Q].
-    :return: [] or [S].
+    :param X: [N, D].
+    :param F: [N, P] or [S, N, P].
+    :param Y: [N, Q].
+    :return: [] or [S], in nats.
     """
     repeats = tf.shape(F)[0] if F.shape.rank == 3 else 1
     rows = tf.reshape(F, [-1, F.shape[-1]])

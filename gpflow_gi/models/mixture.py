@@ -6,7 +6,8 @@ import tensorflow as tf
 def moments(means: tf.Tensor, variances: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Mean and variance of the mixture of S distributions.
 
-    :param means: [S, N, P]. :param variances: [S, N, P].
+    :param means: [S, N, P].
+    :param variances: [S, N, P].
     :return: two of [N, P].
     """
     mean = tf.reduce_mean(means, axis=0)
@@ -17,7 +18,8 @@ def moments(means: tf.Tensor, variances: tf.Tensor) -> tuple[tf.Tensor, tf.Tenso
 def moments_jointly(means: tf.Tensor, covariances: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """The same with covariances over rows.
 
-    :param means: [S, N, P]. :param covariances: [S, P, N, N].
+    :param means: [S, N, P].
+    :param covariances: [S, P, N, N].
     :return: [N, P] and [P, N, N].
     """
     mean = tf.reduce_mean(means, axis=0)

@@ -25,8 +25,10 @@ class PathwiseFunctions:
     def __init__(self, model: DeepGP, num_samples: int, seed: tf.Tensor, num_features: int) -> None:
         """Prepare the draw.
 
-        :param model: one that nobody changes. :param num_samples: S. :param seed: [2].
-        :param num_features: F.
+        :param model: one that nobody changes.
+        :param num_samples: S, the number of functions.
+        :param seed: [2].
+        :param num_features: F, of each function in each layer.
         """
         self._model = model
         self._num_samples = num_samples

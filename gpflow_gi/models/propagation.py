@@ -30,19 +30,26 @@ class Propagated:
     """
 
     hidden: list[Deterministic | ConditionedLayer | LayerDraw]
+    """The layers below the last, from the inputs up."""
+
     last: ConditionedLayer
+    """The last layer, to be integrated."""
+
     kl: tf.Tensor
-    """Sum of KL(q || p) over the layers, each given the layers below, mean over samples: []."""
+    """Sum of KL(q || p) over the layers, each given the layers below, mean over samples: [], in
+    nats."""
 
     inducing: tf.Tensor
     """U below the last layer, [M, D'] or [S, M, D']; [0, D'] where that layer does not use it."""
 
     num_samples: int | None
+    """S, or None for one sample without a sample axis."""
 
     def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """Push rows up to the input of the last layer.
 
         :param X: [N, D].
+        :param seed: [2], or a :class:`~gpflow_gi.row_seed.RowSeed`: of what is drawn row by row.
         :return: F, [N, D'] or [S, N, D'].
         """
         F = X
@@ -61,6 +68,7 @@ class Propagated:
         """The same, with the rows of each sample drawn jointly; needs every layer to be a draw.
 
         :param X: [N, D].
+        :param seed: [2].
         :return: F, [N, D'] or [S, N, D'].
         """
         F = X
@@ -75,6 +83,7 @@ class Propagated:
         """Mean and variance of f at `X` for every sample of the layers below the last.
 
         :param X: [N, D].
+        :param seed: as in :meth:`rows`.
         :return: two of [N, P] or [S, N, P].
         """
         return self.last.predict(self.rows(X, seed))
@@ -98,17 +107,19 @@ def propagate_inducing(
     num_features: int | None = None,
     stop: int | None = None,
 ) -> Propagated:
-    """Push the inducing points through the network.
+    """Push the inducing points through the network (the paper's Algorithm 1).
 
+    :param layers: from the inputs up; the last one has a posterior.
     :param U: inducing inputs, [M, D] or [M, H, W, C], or None where no layer uses them.
-    :param input_dim: D.
-    :param num_samples: S. No sample axis exists before something is sampled, nor for S = 1.
+    :param input_dim: D, the columns of the rows to come.
+    :param num_samples: S, where no sample axis exists before something is sampled, nor for S = 1.
     :param seed: [2].
     :param draw_all: make every hidden layer a draw, for functions that are evaluated jointly over
         rows.
     :param num_features: make each draw a function that is known everywhere, with so many random
         features where it takes some; of layers that have features only.
     :param stop: take only so many layers, the last of which is then integrated.
+    :return: the layers, ready for rows.
     """
     S = None if num_samples == 1 else num_samples
     uses_U = [isinstance(lay, Layer) and lay.uses_global_inducing for lay in layers]

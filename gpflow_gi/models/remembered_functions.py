@@ -24,7 +24,12 @@ class RememberedFunctions:
     """
 
     def __init__(self, model: DeepGP, num_samples: int, seed: tf.Tensor) -> None:
-        """:param model: one that nobody changes. :param num_samples: S. :param seed: [2]."""
+        """Prepare the draw.
+
+        :param model: one that nobody changes.
+        :param num_samples: S, the number of functions.
+        :param seed: [2].
+        """
         self._model = model
         self._num_samples = num_samples
         self._seed = seed

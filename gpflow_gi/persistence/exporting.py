@@ -25,7 +25,7 @@ def export(
     """Write the model's predictions of f as a TensorFlow SavedModel.
 
     Its signature "serving_default" takes x of GPflow's default float type, [N, D], or [N, H, W, C]
-    where the model is one of images, and gives "mean" and "variance", both [N, P]: what
+    where the model is one of images, and gives "mean" and "variance" of f, both [N, P]: what
     ``model.predict_f(x, num_samples, seed=seed)`` gives, at every call. It is loaded with
     ``tf.saved_model.load`` and needs neither this library nor GPflow.
 
@@ -33,10 +33,10 @@ def export(
         the model later does not change the export.
     :param path: a folder, which must not exist or be empty.
     :param num_samples: S, of the layers below the last.
-    :param seed: of these; None draws one.
+    :param seed: of these: an integer or a pair of integers; None draws one.
     :raises TypeError: if it is not a model of this library.
-    :raises ValueError: if nothing in the model tells the number of inputs, or if `num_samples` is
-        not positive.
+    :raises ValueError: if nothing in the model tells the number of inputs, if `num_samples` is not
+        positive, or if `seed` is no seed.
     :raises SaveError: if the folder is not empty or cannot be written.
     """
     if not isinstance(model, DeepGP):

@@ -74,8 +74,10 @@ def load(
     :param path: of the file.
     :param custom_objects: functions and classes of your own that the model uses, by name. Only code
         of GPflow, TensorFlow and this library is looked up by itself.
-    :raises LoadError: if there is no such file, or it is damaged, of a newer version, or uses what
-        is not here.
+    :return: the model.
+    :raises LoadError: if there is no such file, or it is damaged, of a newer version, saved with
+        another default float type of GPflow's, or uses what is not here.
+    :warns UserWarning: if it was saved with another default jitter.
     """
     path = Path(path)
     architecture, arrays = archive.read(path)

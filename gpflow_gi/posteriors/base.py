@@ -51,4 +51,5 @@ class Posterior(gpflow.Module, ABC):
         :param outputs: which of the P outputs, or filters, share that basis.
         :param num_samples: S, where q(z) is one of many recorded draws for each sample; None for
             one without a sample axis.
+        :return: q(z), of K coordinates to each of those outputs.
         """

@@ -44,7 +44,7 @@ class Factorised(Posterior):
     output_dim = None
 
     def __init__(self, *, mean: Any = None, standard_deviation: Any = None) -> None:
-        """Set up the start.
+        """Set up the start, which is checked when a layer takes the posterior: see :meth:`bind`.
 
         :param mean: [K, P]. Zero by default.
         :param standard_deviation: [K, P], or a number for all weights. 1 / sqrt(K) by default,
@@ -56,6 +56,8 @@ class Factorised(Posterior):
     def bind(self, num_weights: int | None, output_dim: int) -> None:
         """Make the parameters.
 
+        :param num_weights: K; None for a Gaussian process.
+        :param output_dim: P, of a convolution its number of filters.
         :raises ValueError: if the layer has no weights, if another layer has taken the posterior,
             or if the start is not finite, has another shape or a deviation that is not positive.
         """
@@ -103,7 +105,12 @@ class IndependentWeights(WeightGaussian):
     """q(w) = N(mean, scale^2), independent over weights w = R z whose prior correlates them."""
 
     def __init__(self, mean: tf.Tensor, scale: tf.Tensor, root: WeightRoot) -> None:
-        """:param mean: of w, [K, P]. :param scale: standard deviations, as the mean."""
+        """Keep what is said of w, for z = R^-1 w.
+
+        :param mean: of w, [K, P].
+        :param scale: standard deviations, as the mean.
+        :param root: R, of their prior.
+        """
         self._mean_weights = tf.convert_to_tensor(mean)
         self._scale = tf.convert_to_tensor(scale)
         self._root = root

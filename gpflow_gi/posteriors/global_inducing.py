@@ -20,6 +20,8 @@ class GlobalInducing(PseudoData, Posterior):
     Like the targets of a regression whose mean function is subtracted first, the pseudo-outputs
     are of f - m, the part of the layer that the mean function leaves over: V = 0 says f = m.
 
+    ``pseudo_outputs``, V, and ``pseudo_precision``, Lambda, are its parameters.
+
     >>> posterior = GlobalInducing(3, 1, pseudo_outputs=[[0.0], [1.0], [2.0]], precision="full")
     >>> posterior.pseudo_precision.shape
     TensorShape([3, 3])
@@ -51,8 +53,9 @@ class GlobalInducing(PseudoData, Posterior):
             or "location", one for each location of each image.
         :param shared: whether all outputs share one Lambda, as in the paper. Otherwise each has its
             own, [P, M] or [P, M, M], and a factorisation of its own: P times the work.
-        :raises ValueError: if a number is not positive, if an array is not finite or of another
-            shape, or if Lambda is not positive definite or exceeds
+        :raises ValueError: if a number is no positive integer, if `precision` or `shared` is
+            unknown or does not suit the outputs, if an array is not finite or of another shape, or
+            if Lambda is not positive definite or beyond the bounds of
             :func:`gpflow_gi.posteriors.pseudo_data.largest_precision`.
         """
         super().__init__(

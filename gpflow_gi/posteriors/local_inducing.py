@@ -27,6 +27,9 @@ class LocalInducing(Posterior):
     3); ``pseudo_data`` then holds ``pseudo_outputs`` and ``pseudo_precision``, as in
     :class:`GlobalInducing`. A GP layer takes pseudo-data too, where they are given.
 
+    Its parameters are ``inducing_inputs``, Z, and those of its Gaussian: ``q_mu`` and ``q_sqrt``,
+    or the pseudo-data's.
+
     >>> posterior = LocalInducing([[0.0], [0.5], [1.0]], output_dim=2)
     >>> posterior.q_mu.shape, posterior.q_sqrt.shape
     (TensorShape([3, 2]), TensorShape([2, 3, 3]))
@@ -61,8 +64,9 @@ class LocalInducing(Posterior):
         :param pseudo_precision: Lambda at the start; see :class:`GlobalInducing`.
         :param precision: of Lambda; see :class:`GlobalInducing`.
         :param shared: whether all outputs share one Lambda.
-        :raises ValueError: if an array is empty, not finite or of another shape, if P is not
-            positive, or if both a free Gaussian and pseudo-data are given.
+        :raises ValueError: if an array is empty, not finite or of another shape, if P is no
+            positive integer, if `q_sqrt` is not lower triangular, if both a free Gaussian and
+            pseudo-data are given, or as :class:`GlobalInducing` of pseudo-data.
         """
         super().__init__()
         shape = output_shape(output_dim)
@@ -105,6 +109,8 @@ class LocalInducing(Posterior):
     def bind(self, num_weights: int | None, output_dim: int) -> None:
         """Turn to pseudo-data for a layer of weights.
 
+        :param num_weights: K; None for a Gaussian process.
+        :param output_dim: P, of a convolution its number of filters.
         :raises ValueError: if a free Gaussian was given for such a layer.
         """
         if num_weights is None or self.pseudo_data is not None:
@@ -120,12 +126,18 @@ class LocalInducing(Posterior):
 
     @property
     def pseudo_outputs(self) -> Any:
-        """V, [M, P] or [M, H, W, P], where there are pseudo-data."""
+        """V, [M, P] or [M, H, W, P], where there are pseudo-data.
+
+        :raises AttributeError: of a free Gaussian.
+        """
         return self._pseudo_data().pseudo_outputs
 
     @property
     def pseudo_precision(self) -> Any:
-        """Lambda, where there are pseudo-data; see :class:`GlobalInducing`."""
+        """Lambda, where there are pseudo-data; see :class:`GlobalInducing`.
+
+        :raises AttributeError: of a free Gaussian.
+        """
         return self._pseudo_data().pseudo_precision
 
     def _pseudo_data(self) -> PseudoData:

@@ -32,7 +32,16 @@ class PseudoData(gpflow.Module):
         precision: PrecisionKind,
         shared: bool,
     ) -> None:
-        """Set up the parameters; see :class:`~gpflow_gi.posteriors.GlobalInducing`."""
+        """Set up the parameters; see :class:`~gpflow_gi.posteriors.GlobalInducing`.
+
+        :param num_inducing: M, how many pseudo-inputs there are.
+        :param output_dim: P, or (H, W, P).
+        :param pseudo_outputs: V at the start; None for zero.
+        :param pseudo_precision: Lambda at the start; None for one.
+        :param precision: of what kind Lambda is.
+        :param shared: whether all outputs share it.
+        :raises ValueError: as :class:`~gpflow_gi.posteriors.GlobalInducing`.
+        """
         super().__init__()
         M = self.num_inducing = positive_integer("num_inducing", num_inducing)
         shape = output_shape(output_dim)
@@ -76,6 +85,7 @@ class PseudoData(gpflow.Module):
 
         :param basis: at M inputs.
         :param outputs: which of the P outputs share that basis.
+        :return: q(z).
         """
         # Lambda = T T^T
         if self.precision != "full":
@@ -92,6 +102,8 @@ class PseudoData(gpflow.Module):
 def check_kind(precision: Any, shared: Any, shape: tuple[int, ...]) -> None:
     """Check what is said of Lambda.
 
+    :param precision: "diagonal", "full" or "location".
+    :param shared: True or False.
     :param shape: (P,), or (H, W, P) of a convolution.
     :raises ValueError: if it is unknown, or does not suit such outputs.
     """

@@ -41,6 +41,8 @@ class Recorded(Posterior):
     def bind(self, num_weights: int | None, output_dim: int) -> None:
         """Check the number of weights.
 
+        :param num_weights: K; None for a Gaussian process.
+        :param output_dim: P, which is checked by the layer.
         :raises ValueError: if the layer has another number of weights, or none.
         """
         if num_weights != self._num_weights:

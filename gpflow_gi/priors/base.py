@@ -22,10 +22,10 @@ class WeightScale:
     """[] or [S], of each weight."""
 
     kl: tf.Tensor
-    """[]: KL(q(s) || p(s)) of the scale s; zero if it is not random."""
+    """[], in nats: KL(q(s) || p(s)) of the scale s; zero if it is not random."""
 
     log_p_minus_log_q: tf.Tensor
-    """[] or [S]: log p(s) - log q(s) of the scale that was drawn; zero if it is not random."""
+    """[] or [S], in nats: log p(s) - log q(s) of the scale drawn; zero if it is not random."""
 
     spatial_sqrt: tf.Tensor | None = None
     """T, [K, K] or [S, K, K], with T T^T a filter's covariance over the K = height * width places
@@ -51,6 +51,7 @@ class WeightPrior(gpflow.Module, ABC):
         :param num_samples: S, or None for one draw without a sample axis. A scale that is not
             random never has one.
         :param seed: [2].
+        :return: the scale, with its KL divergence and its log p - log q.
         """
 
     def follow_prior(self) -> None:

@@ -15,7 +15,7 @@ class _GaussianPrior(WeightPrior):
     def __init__(self, scale: float = 1.0, *, learn_scale: bool = False) -> None:
         """Fix the scale, or say where learning it starts.
 
-        :param scale: the factor on the weights' standard deviation.
+        :param scale: the factor on the weights' standard deviation, kept as a parameter.
         :param learn_scale: whether training maximises the bound over `scale` too.
         :raises ValueError: if `scale` is not positive.
         :raises TypeError: if `learn_scale` is not True or False.

@@ -68,8 +68,9 @@ class ScalePrior(WeightPrior):
     def given(self, s: TensorType, num_weights: int) -> WeightScale:
         """The scale at an s from elsewhere: recorded, or drawn by MCMC.
 
-        :param s: [] or [S].
+        :param s: [] or [S], positive.
         :param num_weights: N, the fan-in with the bias.
+        :return: the scale, with its KL divergence and its log p - log q.
         """
         s = tf.convert_to_tensor(s, self.alpha.dtype)
         standard_deviation = self.scale / tf.sqrt(num_weights * s)
@@ -78,19 +79,27 @@ class ScalePrior(WeightPrior):
 
     @check_shapes("s: [any...]", "return: [any...]")
     def log_prior(self, s: TensorType) -> tf.Tensor:
-        """The log density log p(s), [] or [S] as `s`."""
+        """The log density log p(s).
+
+        :param s: [] or [S], positive.
+        :return: as `s`, in nats.
+        """
         s = tf.convert_to_tensor(s, self.alpha.dtype)
         shape, rate = (tf.constant(number, s.dtype) for number in (self.shape, self.rate))
         return _log_gamma_density(s, shape, rate)
 
     @check_shapes("s: [any...]", "return: [any...]")
     def log_posterior(self, s: TensorType) -> tf.Tensor:
-        """The log density log q(s), [] or [S] as `s`."""
+        """The log density log q(s).
+
+        :param s: [] or [S], positive.
+        :return: as `s`, in nats.
+        """
         s = tf.convert_to_tensor(s, self.alpha.dtype)
         return _log_gamma_density(s, self.shape + self.alpha, self.rate + self.beta)
 
     def kl(self) -> tf.Tensor:
-        """KL(q(s) || p(s)), []."""
+        """KL(q(s) || p(s)), [], in nats."""
         # With q = Gamma(a, b), p = Gamma(a0, b0), alpha = a - a0 and beta = b - b0:
         # alpha digamma(a) - log Gamma(a) + log Gamma(a0) + a0 log(b / b0) - a beta / b
         a, b = self.shape + self.alpha, self.rate + self.beta

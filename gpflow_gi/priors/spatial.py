@@ -116,9 +116,10 @@ class SpatialIWPrior(WeightPrior):
         )
 
     def kl(self, num_weights: int) -> tf.Tensor:
-        """KL(q(L) || p(L)), [].
+        """KL(q(L) || p(L)).
 
-        :param num_weights: N.
+        :param num_weights: N, of a filter.
+        :return: [], in nats.
         """
         return self._kl(num_weights, *self._posterior(num_weights))
 

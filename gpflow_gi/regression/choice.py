@@ -26,6 +26,8 @@ def regress(basis: Basis, T: tf.Tensor, V: tf.Tensor, *, shared: bool) -> Whiten
         triangular [M, M]. Otherwise one for each output: [P, M], or [P, M, M]. In a convolution
         there is one for each image, [M], or for each location, [M, H, W].
     :param V: pseudo-outputs, [M, P], or [M, H, W, P] in a convolution.
+    :param shared: whether all outputs share Lambda.
+    :return: q(z).
     """
     if not (shared and basis.has_small_design):
         return WeightSpaceRegression(basis, T, V, shared=shared)

@@ -84,7 +84,7 @@ class FunctionSpaceRegression(WhitenedGaussian):
         """Log p(z) - log q(z), summed over outputs.
 
         :param z: [K, P] or [S, K, P].
-        :return: [] or [S].
+        :return: [] or [S], in nats.
         """
         # 1/2 [ (z - E z)^T B (z - E z) - |z|^2 - log|B| ] per output, |B| = |S| |Lambda|
         centred = z - self.mean

@@ -30,7 +30,13 @@ class WeightSpaceRegression(WeightGaussian):
     """
 
     def __init__(self, basis: Basis, T: tf.Tensor, V: tf.Tensor, *, shared: bool) -> None:
-        """Condition on pseudo-data; see :func:`gpflow_gi.regression.regress`."""
+        """Condition on pseudo-data, of the shapes that :func:`gpflow_gi.regression.regress` takes.
+
+        :param basis: the layer's basis, at M pseudo-inputs.
+        :param T: a root of Lambda = T T^T.
+        :param V: pseudo-outputs.
+        :param shared: whether all outputs share Lambda.
+        """
         self._shared = shared
         self._mean: tf.Tensor | None = None
         if not basis.has_small_design:
@@ -50,6 +56,7 @@ class WeightSpaceRegression(WeightGaussian):
 
     @property
     def mean(self) -> tf.Tensor:
+        """E z = B^-1 Phi^T Lambda V, [K, P] or [S, K, P]."""
         if self._mean is None:
             self._mean = self._joined(tf.matmul(self._W, self._r, transpose_a=True))
         return self._mean

@@ -28,13 +28,13 @@ def augmented(images: Any, seed: Seed, *, flip: bool = True, padding: int = 4) -
         batches = tf.data.Dataset.from_tensor_slices((X, Y)).shuffle(len(X)).batch(100).repeat()
         batches = batches.enumerate().map(lambda i, XY: (augmented(XY[0], i), XY[1]))
 
-    :param images: [B, H, W, C].
-    :param seed: of the draws; take another for every batch.
+    :param images: [B, H, W, C], of any numeric type.
+    :param seed: of the draws: an integer or a pair of integers; take another for every batch.
     :param flip: whether to mirror, which digits do not bear.
     :param padding: the greatest shift in each direction, in pixels.
-    :return: [B, H, W, C].
-    :raises ValueError: if `images` have another rank, or if `padding` is not a whole number of at
-        least zero.
+    :return: [B, H, W, C], of the same type.
+    :raises ValueError: if `images` have another rank, if `padding` is not a whole number of at
+        least zero, or if `seed` is no seed.
     """
     images = tf.convert_to_tensor(images)
     if images.shape.rank != 4:

@@ -52,9 +52,9 @@ def fit(
 
     Steps run in a compiled loop. About once a second, or after every fiftieth of the steps if that
     is sooner, it stops for a report: the record grows by it, the progress bar shows it and the
-    callbacks are called. Each step is a function of parameters,
-    optimizer state, `seed` and the step's number alone, so that the same call gives the same
-    parameters however often it stopped in between.
+    callbacks are called. Each step is a function of parameters, optimizer state, `seed` and the
+    step's number alone, so that the same call gives the same parameters however often it stopped in
+    between.
 
     With :mod:`gpflow.monitor`, let the period be one report::
 
@@ -75,7 +75,8 @@ def fit(
 
     :param model: :class:`gpflow_gi.models.DeepGP` or another model with ``bound_terms(data,
         num_samples, seed)``, or :class:`gpflow.models.SVGP`. Trained in place.
-    :param data: X [N, D] and Y [N, P]; cast to ``gpflow.default_float()``.
+    :param data: X [N, D], or images [N, H, W, C], and Y [N, Q]; cast to
+        ``gpflow.default_float()``.
     :param steps: how many in all. A resumed run takes those that are missing.
     :param batch_size: rows per step, drawn without replacement; each epoch drops the remainder.
         None, or N and above, for all rows.
@@ -110,12 +111,14 @@ def fit(
         whose scope the model was built (``with strategy.scope():``), and `optimizer` too if given.
         The rows of each step are shared by its replicas, each with samples of its own, so that all
         but the samples is as on one device. See docs/distributed.md.
-    :param seed: of the minibatches and of the bound's samples.
+    :param seed: of the minibatches and of the bound's samples: an integer or a pair of integers, or
+        None for a fresh one.
     :return: the record; the first report is after one step and the last after the last step.
     :raises TypeError: if an argument is of the wrong kind.
     :raises ValueError: if an argument has a value that makes no sense, if the data holds NaN or
-        infinity or does not have the number of rows that the model was built for, or if
-        `checkpoint_dir` holds a run with other settings.
+        infinity, does not fit the model or does not have the number of rows that it was built for,
+        if the model has no trainable parameters, or if `checkpoint_dir` cannot be written to, or
+        holds a run with other settings, of more steps, or one that cannot be read.
     :raises NonFiniteError: at the first bound or gradient that is NaN or infinite. The model keeps
         the last good parameters: those with which the last finite bound was computed.
     :raises KeyboardInterrupt: if interrupted, with the model as it is after the last step, and a

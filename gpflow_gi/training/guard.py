@@ -16,6 +16,7 @@ class NonFiniteError(ArithmeticError):
 
     The model has the last good parameters: those with which the last finite bound was computed.
 
+    :param message: what is not finite, where, and what to try.
     :param step: number of the step that failed, counting from 1.
     :param record: the record up to the last report.
     """

@@ -16,7 +16,7 @@ class Progress:
 
     :param steps: how many there are in all.
     :param initial: how many are done already.
-    :param num_rows: N.
+    :param num_rows: N, of the data.
     :param show: False for silence.
     """
 

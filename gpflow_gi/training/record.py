@@ -43,7 +43,7 @@ class Report:
 
     @property
     def objective(self) -> float:
-        """What was maximised: expected_log_likelihood - kl_weight * kl, of augmented rows or not.
+        """What was maximised, in nats: expected_log_likelihood - kl_weight * kl, augmented or not.
 
         It is the bound where the weight is 1 and the rows are as they are.
         """
@@ -83,7 +83,7 @@ class FitRecord:
 
     :param settings: what the run was started with: seed, batch size, optimizer, ...
     :param reports: about one a second, the last one at the last step.
-    :param compile_seconds: spent in tracing and compiling.
+    :param compile_seconds: seconds spent in tracing and compiling.
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
@@ -97,12 +97,12 @@ class FitRecord:
 
     @property
     def seconds(self) -> float:
-        """Spent in training steps, without compilation, callbacks and checkpoints."""
+        """Seconds spent in training steps, without compilation, callbacks and checkpoints."""
         return self.reports[-1].seconds if self.reports else 0.0
 
     @property
     def seconds_per_step(self) -> float:
-        """The median over all steps of what a step took, compilation left out; NaN before any."""
+        """The median over all steps of a step's seconds, compilation left out; NaN before any."""
         if not self.reports:
             return float("nan")
         steps = np.diff([0, *(report.step for report in self.reports)])
@@ -126,7 +126,12 @@ class FitRecord:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "FitRecord":
-        """The inverse of :meth:`to_dict`."""
+        """The inverse of :meth:`to_dict`.
+
+        :param values: what that gave, also by way of JSON.
+        :return: the record.
+        :raises KeyError: if a field is missing.
+        """
         names = Report.__dataclass_fields__
         return cls(
             settings=values["settings"],
