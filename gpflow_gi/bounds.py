@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from .seeds import Seed, as_seed, fold_in
+from .training.arguments import check_data
 from .training.objective import bound_terms_of
 from .validation import positive_integer
 
@@ -53,7 +54,7 @@ def estimate_elbo(
     """
     if num_samples is not None:
         num_samples = positive_integer("num_samples", num_samples)
-    X, Y = (np.asarray(rows) for rows in data)
+    X, Y = (rows.numpy() for rows in check_data(data))
     seed = as_seed(seed)
     # At least two groups, if there are two samples: their spread gives the standard error.
     at_once = None if num_samples is None else min(max(num_samples // 2, 1), _SAMPLES_AT_ONCE)

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from .validation import positive_integer
+
 Array = NDArray[np.float64]
 
 
@@ -91,8 +93,7 @@ def reliability(labels: Any, probabilities: Any, num_bins: int = 15) -> Reliabil
     :return: the bins.
     :raises ValueError: as :func:`accuracy`, and if `num_bins` is not positive.
     """
-    if num_bins < 1:
-        raise ValueError(f"num_bins must be at least 1, but is {num_bins}.")
+    num_bins = positive_integer("num_bins", num_bins)
     labels, probabilities = _checked(labels, probabilities)
     confidence = probabilities.max(axis=1)
     is_right = probabilities.argmax(axis=1) == labels

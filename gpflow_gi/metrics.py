@@ -3,14 +3,14 @@
 A prediction is an equal-weight mixture of S Gaussians, which is what a deep Gaussian process with a
 Gaussian likelihood predicts: one component for each draw of the layers below the last. S = 1 is
 a Gaussian. Everything is elementwise: `y` has any shape [...], `mean` and `variance` have the
-shape [S, ...]. All are NumPy arrays: ``model.predict_y_components(X)`` gives tensors, of which
-``.numpy()`` makes such.
+shape [S, ...]. Arrays, lists and tensors are taken, and so what ``model.predict_y_components(X)``
+gives.
 """
 
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf, logsumexp, ndtr, ndtri
 
 Array = NDArray[np.float64]
@@ -19,18 +19,18 @@ _CHUNK = 500_000
 """The number of elements that an intermediate array may have (4 MB)."""
 
 
-def rmse(y: Array, mean: Array) -> float:
+def rmse(y: ArrayLike, mean: ArrayLike) -> float:
     """Root mean squared error, in the unit of `y`.
 
     :param y: [...], what was observed.
     :param mean: [...], what was predicted.
     :raises ValueError: if shapes differ.
     """
-    _check_same_shape(y, mean)
+    y, mean = _same_shape(y, mean)
     return float(np.sqrt(np.mean(np.square(y - mean))))
 
 
-def mixture_moments(mean: Array, variance: Array) -> tuple[Array, Array]:
+def mixture_moments(mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Array]:
     """Mean and variance of the mixture.
 
     :param mean: [S, ...].
@@ -38,11 +38,11 @@ def mixture_moments(mean: Array, variance: Array) -> tuple[Array, Array]:
     :return: mean [...] and variance [...], in the unit of `mean` and its square.
     :raises ValueError: if shapes do not fit, or if there is no component.
     """
-    _check_components(mean, variance)
+    mean, variance = _components(mean, variance)
     return mean.mean(axis=0), variance.mean(axis=0) + mean.var(axis=0)
 
 
-def mixture_log_density(y: Array, mean: Array, variance: Array) -> Array:
+def mixture_log_density(y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
     """The mixture's log density log p(y), in nats.
 
     :param y: [...].
@@ -55,12 +55,13 @@ def mixture_log_density(y: Array, mean: Array, variance: Array) -> Array:
     >>> mixture_log_density(y, mean, variance)
     array([-1.41893853])
     """
-    _check_components(mean, variance, y)
+    mean, variance = _components(mean, variance)
+    y = _observed(y, mean)
     components = -0.5 * (np.log(2 * np.pi * variance) + np.square(y - mean) / variance)
     return logsumexp(components, axis=0) - np.log(len(mean))
 
 
-def mixture_crps(y: Array, mean: Array, variance: Array) -> Array:
+def mixture_crps(y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
     """Continuous ranked probability score, in the unit of `y`; lower is better.
 
     The integral over t of (P(Y <= t) - 1[y <= t])^2, which is E|Y - y| - E|Y - Y'| / 2. Both
@@ -77,7 +78,8 @@ def mixture_crps(y: Array, mean: Array, variance: Array) -> Array:
     :return: [...].
     :raises ValueError: if shapes do not fit, or if there is no component.
     """
-    _check_components(mean, variance, y)
+    mean, variance = _components(mean, variance)
+    y = _observed(y, mean)
     num_components = len(mean)
     first, second = np.triu_indices(num_components, k=1)
 
@@ -93,7 +95,7 @@ def mixture_crps(y: Array, mean: Array, variance: Array) -> Array:
     return _in_chunks(crps, max(len(first), num_components), y, mean, variance)
 
 
-def mixture_quantile(probability: float, mean: Array, variance: Array) -> Array:
+def mixture_quantile(probability: float, mean: ArrayLike, variance: ArrayLike) -> Array:
     """The value that the mixture stays below with the given probability.
 
     By bisection of the distribution function, to the last digits of double precision.
@@ -107,7 +109,7 @@ def mixture_quantile(probability: float, mean: Array, variance: Array) -> Array:
     """
     if not 0 < probability < 1:
         raise ValueError(f"probability must lie in (0, 1), but is {probability}.")
-    _check_components(mean, variance)
+    mean, variance = _components(mean, variance)
 
     def quantile(mean: Array, variance: Array) -> Array:
         # The mixture's quantile lies between the least and the greatest of the components'.
@@ -123,7 +125,7 @@ def mixture_quantile(probability: float, mean: Array, variance: Array) -> Array:
     return _in_chunks(quantile, len(mean), mean, variance)
 
 
-def mixture_pit(y: Array, mean: Array, variance: Array) -> Array:
+def mixture_pit(y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
     """The probability integral transform: the mixture's distribution function at what was observed.
 
     Uniform over [0, 1] if predictions are calibrated (Dawid, "Statistical theory: the prequential
@@ -135,11 +137,12 @@ def mixture_pit(y: Array, mean: Array, variance: Array) -> Array:
     :return: [...], in [0, 1].
     :raises ValueError: if shapes do not fit, or if there is no component.
     """
-    _check_components(mean, variance, y)
+    mean, variance = _components(mean, variance)
+    y = _observed(y, mean)
     return ndtr(_standardised(y - mean, np.sqrt(variance))).mean(axis=0)
 
 
-def calibration_error(pit: Array) -> float:
+def calibration_error(pit: ArrayLike) -> float:
     """How far PIT values are from uniform: the mean distance of their quantiles from uniform ones.
 
     The Wasserstein-1 distance between the values' distribution and the uniform one, the area
@@ -149,7 +152,7 @@ def calibration_error(pit: Array) -> float:
     :param pit: [...], in [0, 1], at least one.
     :raises ValueError: if there are none, or if one is outside of [0, 1].
     """
-    values = np.sort(np.ravel(pit))
+    values = np.sort(np.ravel(_floats(pit)))
     n = len(values)
     if n == 0 or not (values[0] >= 0 and values[-1] <= 1):
         raise ValueError("pit must hold numbers in [0, 1], and at least one.")
@@ -160,7 +163,7 @@ def calibration_error(pit: Array) -> float:
     return float(np.sum(areas))
 
 
-def coverage(y: Array, lower: Array, upper: Array) -> float:
+def coverage(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
     """The share of observations that lie in their interval, from 0 to 1.
 
     :param y: [...], what was observed.
@@ -168,7 +171,7 @@ def coverage(y: Array, lower: Array, upper: Array) -> float:
     :param upper: [...], the upper ends.
     :raises ValueError: if shapes differ.
     """
-    _check_same_shape(y, lower, upper)
+    y, lower, upper = _same_shape(y, lower, upper)
     return float(np.mean((lower <= y) & (y <= upper)))
 
 
@@ -204,17 +207,30 @@ def _in_chunks(function: Callable[..., Array], width: int, *arrays: Array) -> Ar
     return np.concatenate(chunks).reshape(shape) if chunks else np.zeros(shape)
 
 
-def _check_components(mean: Array, variance: Array, y: Array | None = None) -> None:
-    _check_same_shape(mean, variance)
+def _components(mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Array]:
+    mean, variance = _same_shape(mean, variance)
     if mean.ndim == 0 or len(mean) == 0:
         raise ValueError(f"mean must have shape [S, ...] with S >= 1, but has {mean.shape}.")
-    if y is not None and y.shape != mean.shape[1:]:
+    return mean, variance
+
+
+def _observed(y: ArrayLike, mean: Array) -> Array:
+    y = _floats(y)
+    if y.shape != mean.shape[1:]:
         raise ValueError(
             f"y must have the shape of one component, {mean.shape[1:]}, but has {y.shape}."
         )
+    return y
 
 
-def _check_same_shape(*arrays: Array) -> None:
-    shapes = [np.shape(array) for array in arrays]
+def _same_shape(*values: ArrayLike) -> list[Array]:
+    arrays = [_floats(one) for one in values]
+    shapes = [array.shape for array in arrays]
     if len(set(shapes)) > 1:
         raise ValueError(f"Shapes must be equal, but are {' and '.join(map(str, shapes))}.")
+    return arrays
+
+
+def _floats(values: ArrayLike) -> Array:
+    array = np.asarray(values)
+    return array if array.dtype.kind == "f" else array.astype(np.float64)

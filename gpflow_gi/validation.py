@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import gpflow
 import numpy as np
 
 
@@ -59,6 +58,8 @@ def finite_array(name: str, value: Any, shape: tuple[int | None, ...] | None = N
     :raises ValueError: if it is not numeric, is empty, has another shape, or holds NaN or infinity;
         the message names the first offending entry.
     """
+    import gpflow  # here, so that what is NumPy's alone does not wait for TensorFlow
+
     try:
         array = np.asarray(value, dtype=gpflow.default_float())
     except (TypeError, ValueError) as error:

@@ -137,6 +137,11 @@ def test_other_likelihoods_and_many_rows(rng):
         ({"num_inducing": 0}, ValueError, "num_inducing must be an integer"),
         ({"seed": -1}, ValueError, "seed must be"),
         ({"likelihood": "gaussian"}, Exception, "likelihood"),
+        (
+            {"likelihood": gpflow.likelihoods.Softmax(3)},
+            ValueError,
+            "Softmax takes labels from 0 to 2",
+        ),
     ],
 )
 def test_what_cannot_be_built_is_said(arguments, error, said, rng):

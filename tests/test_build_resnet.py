@@ -113,6 +113,12 @@ def test_methods_are_one_for_each_layer_and_the_likelihood_is_free(rng):
     assert np.isfinite(model.elbo((X, Y), seed=0))
 
 
+def test_more_inducing_images_than_images_are_all_of_them(data):
+    with pytest.warns(UserWarning, match="num_inducing is 100, but there are only 12 images"):
+        model = build_resnet(*data, width=2, num_blocks=1)
+    np.testing.assert_array_equal(model.inducing_inputs, data[0])
+
+
 @pytest.mark.parametrize(
     "change, said",
     [
@@ -136,6 +142,6 @@ def test_methods_are_one_for_each_layer_and_the_likelihood_is_free(rng):
 )
 def test_what_does_not_fit_is_said(data, change, said):
     X, Y = data
-    arguments = {"X": X, "Y": Y, "num_blocks": 2, **change}
+    arguments = {"X": X, "Y": Y, "num_blocks": 2, "num_inducing": 5, **change}
     with pytest.raises(ValueError, match=said):
         build_resnet(**arguments)

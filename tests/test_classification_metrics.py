@@ -142,8 +142,9 @@ def test_errors(labels, probabilities, message):
 
 
 def test_errors_of_bins_scores_and_entropy():
-    with pytest.raises(ValueError, match="num_bins must be at least 1, but is 0"):
-        metrics.reliability(LABELS, PROBABILITIES, 0)
+    for bins in (0, 2.5):
+        with pytest.raises(ValueError, match=f"num_bins must be an integer .* but is {bins}"):
+            metrics.reliability(LABELS, PROBABILITIES, bins)
     with pytest.raises(ValueError, match=r"inside .* has shape \(0,\)"):
         metrics.auroc([], [1.0])
     with pytest.raises(ValueError, match=r"outside .* 1 NaN"):

@@ -1,6 +1,7 @@
 """Examples in docstrings run and give what stands there; the main names have one."""
 
 import doctest
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -46,3 +47,13 @@ def test_main_names_have_an_example(name):
     for part in name.split("."):
         value = getattr(value, part)
     assert ">>> " in value.__doc__
+
+
+def test_no_field_is_one_letter_with_a_dot():
+    """Which Sphinx reads as the first number of a list: nothing of it is shown."""
+    field = re.compile(r":(?:param \w+|return|raises [\w.]+): \(?[A-Za-z][.)](?: |$)", re.MULTILINE)
+    found = {
+        str(path.relative_to(PACKAGE)): field.findall(path.read_text("utf-8"))
+        for path in PACKAGE.rglob("*.py")
+    }
+    assert {path: fields for path, fields in found.items() if fields} == {}

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import tensorflow as tf
 from scipy import integrate, stats
 
 from gpflow_gi import metrics
@@ -181,3 +182,28 @@ def test_calibration_error_is_the_area_between_distribution_functions():
     for wrong in ([], [1.2], [np.nan]):
         with pytest.raises(ValueError, match=r"numbers in \[0, 1\]"):
             metrics.calibration_error(np.array(wrong))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_lists_and_tensors_are_taken_as_arrays_are(dtype):
+    y, mean, variance = (values.astype(dtype) for values in (Y, MEAN, VARIANCE))
+    assert metrics.mixture_crps(y, mean, variance).dtype == dtype
+    measures = [
+        metrics.mixture_log_density,
+        metrics.mixture_crps,
+        metrics.mixture_pit,
+        lambda y, mean, variance: metrics.mixture_moments(mean, variance)[1],
+        lambda y, mean, variance: metrics.mixture_quantile(0.3, mean, variance),
+        lambda y, mean, variance: metrics.rmse(y, mean[0]),
+        lambda y, mean, variance: metrics.coverage(y, mean[0], mean[1]),
+        lambda y, mean, variance: metrics.calibration_error(variance[0] / 3.0),
+    ]
+    for measure in measures:
+        expected = measure(y, mean, variance)
+        tensors = (tf.constant(values) for values in (y, mean, variance))
+        np.testing.assert_array_equal(measure(*tensors), expected)
+    for measure in measures[:-1]:
+        expected = measure(Y, MEAN, VARIANCE)
+        lists = (values.tolist() for values in (Y, MEAN, VARIANCE))
+        np.testing.assert_array_equal(measure(*lists), expected)
+    assert metrics.rmse([0, 2], [1, 1]) == 1.0

@@ -64,9 +64,6 @@ def test_differences_at_the_quick_budget(metric, method, other, dataset, said):
 METRICS = (("elbo", 3), ("log_density", 2))
 
 
-METRICS = (("elbo", 3), ("log_density", 2))
-
-
 def test_trials_at_the_paper_budget():
     trials = pd.read_csv(RESULTS / "paper" / "records.csv").set_index(
         ["dataset", "split", "method"]

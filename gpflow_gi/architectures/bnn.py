@@ -11,7 +11,7 @@ from gpflow.likelihoods import Gaussian, Likelihood
 
 from ..layers import DenseLayer
 from ..models import DeepGP
-from ..models.targets import check_likelihood
+from ..models.targets import check_likelihood, check_targets
 from ..nonlinearities import Nonlinearity, as_nonlinearity
 from ..priors import WeightPrior
 from ..validation import finite_array, positive_integer
@@ -105,6 +105,8 @@ def build_bnn(
     if likelihood is None:
         likelihood = Gaussian(NOISE_VARIANCE)
     check_likelihood(likelihood)
+    output_dim = output_dim_for(likelihood, Y.shape[1])
+    check_targets(likelihood, Y, output_dim)
     check_numpy_seed(seed)
     num_inducing = positive_integer("num_inducing", num_inducing)
     if inducing_inputs is not None:
@@ -116,7 +118,7 @@ def build_bnn(
     V, Lambda = _regression_on_targets(X, Y, U, likelihood)
 
     rng = np.random.default_rng(seed)
-    dims = [X.shape[1], *widths, output_dim_for(likelihood, Y.shape[1])]
+    dims = [X.shape[1], *widths, output_dim]
     layers: list[Any] = []
     Z = U  # the inducing points below a layer
     for i, method in enumerate(methods):

@@ -15,7 +15,7 @@ from gpflow.likelihoods import Gaussian, Likelihood
 from ..kernels import KernelBasis
 from ..layers import GPLayer
 from ..models import DeepGP
-from ..models.targets import check_likelihood
+from ..models.targets import check_likelihood, check_targets
 from ..posteriors import GlobalInducing, LocalInducing, Posterior, Prior
 from ..posteriors.pseudo_data import largest_precision
 from ..validation import positive_integer
@@ -105,6 +105,7 @@ def build_deep_gp(
     check_likelihood(likelihood)
     check_numpy_seed(seed)
     output_dim = output_dim_for(likelihood, Y.shape[1])
+    check_targets(likelihood, Y, output_dim)
     D = X.shape[1]
     width = min(D, LARGEST_HIDDEN_DIM) if hidden_dim is None else hidden_dim
     width = positive_integer("hidden_dim", width)

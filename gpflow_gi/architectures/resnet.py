@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -67,7 +68,7 @@ def build_resnet(
     :param prior: as in :func:`build_bnn`; or "spatial", a
         :class:`~gpflow_gi.priors.SpatialIWPrior` in every convolution and "neal" in the last layer.
     :param prior_scale: the factor on the weights' standard deviation, where `prior` is a name.
-    :param num_inducing: M, of the model and of every local layer; where it exceeds N, it is N.
+    :param num_inducing: M, of the model and of every local layer; at most N.
     :param likelihood: a GPflow likelihood; by default a softmax of as many classes as there are
         labels.
     :param num_samples: S, the samples of the bound in training.
@@ -76,6 +77,7 @@ def build_resnet(
     :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
         unknown, if labels are not whole numbers, or if pooling leaves nothing of the images.
     :raises TypeError: if an argument is of the wrong kind.
+    :warns UserWarning: if `num_inducing` exceeds N, and is lowered to it.
     """
     X = finite_array("X", X, (None, None, None, None))
     N, height, cols, _ = X.shape
@@ -99,6 +101,11 @@ def build_resnet(
     check_targets(likelihood, Y, P)
 
     rng = np.random.default_rng(seed)
+    if num_inducing > N:
+        warnings.warn(
+            f"num_inducing is {num_inducing}, but there are only {N} images; all of them are used.",
+            stacklevel=2,
+        )
     chosen = np.sort(some_rows(N, num_inducing, seed))
     U = Z = X[chosen]
     remaining = iter(methods)

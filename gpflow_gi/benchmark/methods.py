@@ -21,6 +21,9 @@ MACKAY = "MacKay 1992, Bayesian interpolation; scikit-learn's BayesianRidge"
 BLUNDELL = "Blundell et al. 2015, Weight uncertainty in neural networks"
 OURS = "settings of ours"
 
+MODELS = ("linear", "gp", "svgp", "deep-gp", "bnn")
+"""The kinds of models that methods are made of."""
+
 MOST_EXACT_ROWS = 2000
 """Rows up to which a GP is exact: time grows with their cube."""
 
@@ -34,6 +37,7 @@ class Method:
     :param model: which kind of model: "linear", "gp", "svgp", "deep-gp" or "bnn".
     :param source: of the method, and of its settings where they are not ours.
     :param settings: of the function that builds the model.
+    :raises ValueError: if there is no such kind of model.
     """
 
     name: str
@@ -41,6 +45,10 @@ class Method:
     model: str
     source: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.model not in MODELS:
+            raise ValueError(f"model must be one of {', '.join(MODELS)}, but is {self.model!r}.")
 
 
 def _deep_gps() -> list[Method]:

@@ -81,8 +81,12 @@ class Worker:
             )
 
     def is_alive(self) -> bool:
-        """Whether the process is there."""
-        return self._process.poll() is None
+        """Whether the process is there, and not about to be gone."""
+        # Of a process that was killed, poll() says nothing before the last of its threads is gone.
+        return (
+            self._process.poll() is None
+            and psutil.Process(self._process.pid).status() != psutil.STATUS_ZOMBIE
+        )
 
     def end(self) -> None:
         """End the process, whatever it does."""

@@ -44,11 +44,11 @@ def standard_split(table: Table, split: int) -> tuple[Table, Table]:
     :param split: 0, 1, ...; there is no last one.
     :return: the rows to train on and the rows to test on. Of 3 or 4 rows, where round(0.9 N) is N,
         one is to test on all the same.
-    :raises DataError: if `split` is negative, if there are fewer than 3 rows, or if the target is
-        constant in the rows to train on.
+    :raises DataError: if there is no such split, if there are fewer than 3 rows, or if the target
+        is constant in the rows to train on.
     """
-    if split < 0:
-        raise DataError(f"{table.name} has the splits 0, 1, 2 and so on, and no split {split}.")
+    if not isinstance(split, int | np.integer) or split < 0:
+        raise DataError(f"{table.name} has the splits 0, 1, 2 and so on, and no split {split!r}.")
     _check_enough_rows(table)
     num_rows = len(table.X)
     num_train = min(round(0.9 * num_rows), num_rows - 1)

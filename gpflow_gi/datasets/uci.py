@@ -21,8 +21,8 @@ def uci(name: str, split: int) -> tuple[Table, Table]:
     :raises DataError: if there is no such set or split, and as :func:`uci_table`.
     """
     last = num_splits(name) - 1
-    if not 0 <= split <= last:
-        raise DataError(f"{name} has the splits 0 to {last}, and no split {split}.")
+    if not isinstance(split, int | np.integer) or not 0 <= split <= last:
+        raise DataError(f"{name} has the splits 0 to {last}, and no split {split!r}.")
     return standard_split(uci_table(name), split)
 
 

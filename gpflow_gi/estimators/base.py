@@ -62,20 +62,22 @@ class Estimator(BaseEstimator):
         learning_rate = positive_number("learning_rate", self.learning_rate)
         # Needed when training is done: a mistake is better found before.
         S = positive_integer("num_posterior_samples", self.num_posterior_samples)
+        steps = positive_integer("steps", self.steps)
+        num_inducing = positive_integer("num_inducing", self.num_inducing)
         seed = int(check_random_state(self.random_state).randint(2**31))
         self.input_scaling_ = Standardiser.fit(X)
         X = self.input_scaling_.transform(X)
-        num_inducing = min(self.num_inducing, len(np.unique(X, axis=0)))
+        num_inducing = min(num_inducing, len(np.unique(X, axis=0)))
         model = self._build(X, Y, likelihood, num_inducing=num_inducing, seed=seed)
-        half = self.steps // 2
+        half = steps // 2
         self.fit_record_ = fit(
             model,
             (X, Y),
-            steps=self.steps,
+            steps=steps,
             batch_size=self.batch_size,
             # A tenth of the rate in the second half, where steps are to average out.
             learning_rate=lambda step: tf.where(step < half, learning_rate, 0.1 * learning_rate),
-            kl_warmup=self.steps // 4,
+            kl_warmup=steps // 4,
             progress=self.verbose,
             seed=seed,
         )

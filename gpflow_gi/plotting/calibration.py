@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..validation import positive_integer
 from .style import COLOURS, MISS, REFERENCE, Array, axes_or_current, tidy
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ def pit_histogram(pit: Any, ax: "Axes | None" = None, *, bins: int = 10) -> "Axe
     """
     from scipy.stats import binom
 
-    if bins < 1:
-        raise ValueError(f"bins must be at least 1, but is {bins!r}.")
+    bins = positive_integer("bins", bins)
     ax = axes_or_current(ax)
     values = _checked(pit)
     expected = len(values) / bins

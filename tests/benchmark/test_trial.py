@@ -11,7 +11,7 @@ from scipy import stats
 
 import gpflow_gi as gi
 from gpflow_gi.benchmark import BUDGETS, METHODS, Budget, run_trial
-from gpflow_gi.datasets import Standardiser, Table, standard_split
+from gpflow_gi.datasets import DataError, Standardiser, Table, standard_split
 from gpflow_gi.json_file import with_none_for_non_finite
 
 TINY = Budget(
@@ -162,6 +162,7 @@ def test_the_unit_of_the_target_moves_metrics_as_it_should():
     [
         (("yotch", 0, "gp"), gi.datasets.DataError, "yacht"),
         (("yacht", 20, "gp"), gi.datasets.DataError, "splits 0 to 19"),
+        (("yacht", "0", "gp"), DataError, "no split '0'"),
         (("yacht", 0, "gpp"), ValueError, "method must be one of linear, gp"),
         (("yacht", 0, "gp", "cheap"), ValueError, "budget must be one of quick, paper"),
     ],
@@ -177,3 +178,8 @@ def test_names_fit_shells_and_files():
         assert method.title and method.source
     assert len({method.title for method in METHODS.values()}) == len(METHODS)
     assert set(BUDGETS) == {"quick", "paper"}
+
+
+def test_a_method_of_an_unknown_model_is_refused():
+    with pytest.raises(ValueError, match=r"model must be one of linear, gp, .* but is 'tree'"):
+        gi.benchmark.Method("forest", "Trees", "tree", "here")

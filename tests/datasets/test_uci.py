@@ -101,10 +101,10 @@ def test_unknown_names(function, name, message):
 @pytest.mark.parametrize("name, last", [("yacht", 19), ("protein", 4)])
 def test_splits_that_are_not_published(monkeypatch, tmp_path, name, last):
     monkeypatch.setenv("GPFLOW_GI_DATA", str(tmp_path / "nothing"))  # found out before any reading
-    for split in (-1, last + 1):
+    for split in (-1, last + 1, 0.5, "0"):
         with pytest.raises(DataError) as error:
             uci(name, split)
-        assert str(error.value) == f"{name} has the splits 0 to {last}, and no split {split}."
+        assert str(error.value) == f"{name} has the splits 0 to {last}, and no split {split!r}."
 
 
 def test_nothing_heavy_is_imported_for_what_is_known_before():

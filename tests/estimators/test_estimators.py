@@ -156,6 +156,8 @@ def test_tensorflow_is_imported_in_fit_and_not_before():
     ("setting", "message"),
     [
         ({"num_posterior_samples": 0}, "num_posterior_samples must be an integer"),
+        ({"num_inducing": "many"}, "num_inducing must be an integer"),
+        ({"steps": 1e3}, "steps must be an integer"),
         ({"learning_rate": -0.1}, "learning_rate must be positive"),
         ({"learning_rate": "fast"}, "learning_rate must be an array of numbers"),
     ],

@@ -274,6 +274,7 @@ def built(X=X, Y=Y, num_inducing=M, **kwargs) -> DeepGP:
         ),
         (lambda: built(Y=Y[:3]), r"Y must have shape \[6, any\], but has shape \[3, 1\]"),
         (lambda: built(Y=Y / 0), "Y must be finite"),
+        (lambda: built(likelihood=MultiClass(3)), "MultiClass takes labels from 0 to 2"),
         (lambda: built(num_layers=0), "num_layers must be an integer"),
         (lambda: built(inference="vi"), "inference must be .*, but holds 'vi'"),
         (lambda: built(inference=["global"]), "inference names 1 layers, but num_layers is 2"),

@@ -54,8 +54,9 @@ def test_what_is_no_probability_is_refused(ax, pit):
 
 
 def test_a_histogram_without_bars_is_refused(ax):
-    with pytest.raises(ValueError, match="bins must be at least 1"):
-        plotting.pit_histogram([0.5], ax, bins=0)
+    for bins in (0, 2.5):
+        with pytest.raises(ValueError, match="bins must be an integer of at least 1"):
+            plotting.pit_histogram([0.5], ax, bins=bins)
 
 
 def test_a_reliability_diagram_has_a_bar_for_each_bin_that_is_not_empty(ax):
