@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from check_shapes.config import set_rewrite_docstrings
+
 from gpflow_gi._version import __version__
 
+set_rewrite_docstrings("none")  # docstrings name shapes by themselves
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 HERE = Path(__file__).resolve().parent
@@ -20,7 +23,15 @@ author = "The gpflow_gi contributors"
 copyright = author
 version = release = __version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "mathml", "outside_links"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx_copybutton",
+    "api_text",
+    "figures",
+    "mathml",
+    "outside_links",
+]
 exclude_patterns = ["_build", "_extensions"]
 nitpicky = True
 # What other libraries call their own is not in this site, and theirs cannot be asked without a
@@ -42,6 +53,7 @@ myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 4
 myst_fence_as_directive = ["math"]
 nb_execution_mode = "off"  # tutorials are kept with what they gave
+nb_merge_streams = True  # one box for what a cell printed, not one for each time it did
 
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"

@@ -10,6 +10,7 @@ import matplotlib
 import numpy as np
 import pytest
 from docutils.utils.math import MathError
+from PIL import Image
 
 import gpflow_gi as gi
 
@@ -117,6 +118,49 @@ def test_equations_become_mathml():
     mathml = extension("mathml").to_mathml(r"\log \frac{p(z)}{q(z)}", True)
     assert "<mfrac>" in mathml and 'display="block"' in mathml
     assert "→" in extension("mathml").to_mathml(r"\{x\} \rightarrow y", False)
+
+
+@pytest.mark.parametrize(
+    "tex, spaces",
+    [
+        (r"\log p", 1),
+        (r"= \log p", 1),
+        (r"(\log p)", 1),
+        (r"p \log p", 2),
+        (r"E_q \log p", 2),
+        (r"q(x) \log p", 2),
+    ],
+)
+def test_a_function_stands_apart_from_its_factors_alone(tex, spaces):
+    assert extension("mathml").to_mathml(tex, False).count("<mspace") == spaces
+
+
+def test_bars_are_brackets_and_conditions_are_not():
+    mathml = extension("mathml").to_mathml(r"|x| \mid y", False)
+    assert mathml.count('lspace="0"') == 2 and "<mo>∣</mo>" in mathml
+
+
+@pytest.mark.parametrize(
+    "inches, dpi, expected", [(12, 100, 720), (12, 150, 720), (6, 100, None), (7.2, 150, None)]
+)
+def test_wide_figures_say_how_wide_they_must_be(inches, dpi, expected, tmp_path):
+    size = (round(inches * dpi), 10)
+    Image.new("L", size).save(tmp_path / "figure.png", dpi=(dpi, dpi))
+    assert extension("figures").least_width(tmp_path / "figure.png") == expected
+
+
+def test_signatures_are_short_and_are_python():
+    signature = "(x: ~tensorflow.python.framework.tensor.Tensor, y: ~typing.Any = <factory>)"
+    returns = "~gpflow_gi.models.deep_gp.DeepGP"
+    shortened = extension("api_text").shorten(None, "function", "f", None, None, signature, returns)
+    assert shortened == ("(x: ~tf.Tensor, y: Any = ...)", returns)
+    assert extension("api_text").shorten(None, "class", "f", None, None, "()", None) == ("()", None)
+
+
+def test_docstrings_have_a_field_to_a_line_and_no_lists_of_letters():
+    lines = ["Draw.", "", ":param S: S. Many. :param seed: [2].", ":return: N."]
+    extension("api_text").tidy(None, "function", "f", None, None, lines)
+    assert lines == ["Draw.", "", r":param S: S\. Many.", ":param seed: [2].", r":return: N\."]
 
 
 @pytest.mark.parametrize("tex", [r"\nonsense x", r"\frac{1", r"\frac{1}", "x}", r"\left( x", "x_"])

@@ -1,0 +1,43 @@
+"""What the API's pages show of signatures and docstrings.
+
+Sphinx sets a signature out line by line where it is long, and counts whole module names which it
+then does not show. A docstring's terse lines (``:param num_samples: S.``) are lists to it.
+"""
+
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+
+# A class of elsewhere, ~tensorflow.python.framework.tensor.Tensor, which is shown as Tensor.
+QUALIFIED = re.compile(r"~(?!gpflow_gi\b)(\w+)\.(?:\w+\.)*(\w+)")
+ROOTS = {"tensorflow": "~tf.", "numpy": "~np.", "typing": "", "collections": ""}
+
+
+def shorten(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: Any, returns: Any
+) -> tuple[str | None, str | None]:
+    """A signature in short names, and in Python: ``<factory>`` is none."""
+
+    def short(text: str | None) -> str | None:
+        return text and QUALIFIED.sub(
+            lambda match: ROOTS.get(match[1], f"~{match[1]}.") + match[2], text
+        ).replace("<factory>", "...")
+
+    return short(signature), short(returns)
+
+
+def tidy(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """A docstring with every field on a line of its own, and no letter that begins a list."""
+    text = "\n".join(lines)
+    text = re.sub(r"(?<=\S) (:param \w+:)", r"\n\1", text)
+    text = re.sub(r"(:(?:param \w+|return):) ([A-Z])\.", r"\1 \2\\.", text)
+    text = re.sub(r"Create new instance of \w+\(.*\)", "", text)  # Python's own, of named tuples
+    lines[:] = text.split("\n")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Stand between the code and its pages."""
+    app.connect("autodoc-process-signature", shorten)
+    app.connect("autodoc-process-docstring", tidy)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
