@@ -157,10 +157,10 @@ def test_signatures_are_short_and_are_python():
     assert extension("api_text").shorten(None, "class", "f", None, None, "()", None) == ("()", None)
 
 
-def test_docstrings_have_a_field_to_a_line_and_no_lists_of_letters():
-    lines = ["Draw.", "", ":param S: S. Many. :param seed: [2].", ":return: N."]
-    extension("api_text").tidy(None, "function", "f", None, None, lines)
-    assert lines == ["Draw.", "", r":param S: S\. Many.", ":param seed: [2].", r":return: N\."]
+def test_docstrings_show_warnings_and_nothing_of_pythons_own():
+    lines = ["Draw.", "", "Create new instance of Draw(a, b)", ":warns UserWarning: if few."]
+    extension("api_text").tidy(None, "class", "f", None, None, lines)
+    assert lines == ["Draw.", "", "", ":Warns: **UserWarning** – if few."]
 
 
 @pytest.mark.parametrize("tex", [r"\nonsense x", r"\frac{1", r"\frac{1}", "x}", r"\left( x", "x_"])

@@ -1,7 +1,7 @@
 """What the API's pages show of signatures and docstrings.
 
 Sphinx sets a signature out line by line where it is long, and counts whole module names which it
-then does not show. A docstring's terse lines (``:param num_samples: S.``) are lists to it.
+then does not show. It knows no field for warnings.
 """
 
 import re
@@ -28,11 +28,10 @@ def shorten(
 
 
 def tidy(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """A docstring with every field on a line of its own, and no letter that begins a list."""
+    """A docstring in which warnings look as errors do, and nothing is Python's own."""
     text = "\n".join(lines)
-    text = re.sub(r"(?<=\S) (:param \w+:)", r"\n\1", text)
-    text = re.sub(r"(:(?:param \w+|return):) ([A-Z])\.", r"\1 \2\\.", text)
-    text = re.sub(r"Create new instance of \w+\(.*\)", "", text)  # Python's own, of named tuples
+    text = re.sub(r":warns (\w+):", r":Warns: **\1** –", text)
+    text = re.sub(r"Create new instance of \w+\(.*\)", "", text)  # of named tuples
     lines[:] = text.split("\n")
 
 
