@@ -181,6 +181,10 @@ assert abs(difference) < 5
 # The conversion is a start, too. Training goes on from where GPflux stopped, with `gi.fit`; and
 # what GPflux has no method for is at hand: the density of the mixture at held-out rows, a tighter
 # bound with importance weights, functions that can be called again.
+#
+# Of the three deep GPs on this page the one from GPflux has the best bound. They differ in starts
+# and steps as well as in posteriors, so that this says nothing of either library, nor of local and
+# global: [the tutorial on those](deep_gps_global_and_local.ipynb) changes one thing at a time.
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(9, 3), sharey=True, layout="constrained")
