@@ -478,7 +478,7 @@ check("FullCovariance", float(model.elbo((X, Y))), float(linear.log_marginal_lik
 #
 # - A basis that leaves a residual, or whose functions depend on inducing inputs, is a subclass of
 #   `gpflow_gi.basis.Basis`; `gpflow_gi/kernels/basis.py` and `gpflow_gi/layers/dense.py` are the
-#   two that there are.
+#   two to read first.
 # - Put your classes into a module of your own: then `gi.save` stores models that use them. A file
 #   holds no code, so that `gi.load(path, custom_objects={...})` must be given yours by name.
 # - Train `deep`, the residual network above, and compare `inference`s in it.
