@@ -182,9 +182,9 @@ assert abs(difference) < 5
 # what GPflux has no method for is at hand: the density of the mixture at held-out rows, a tighter
 # bound with importance weights, functions that can be called again.
 #
-# Of the three deep GPs on this page the one from GPflux has the best bound. They differ in starts
-# and steps as well as in posteriors, so that this says nothing of either library, nor of local and
-# global: [the tutorial on those](deep_gps_global_and_local.ipynb) changes one thing at a time.
+# The bounds of the three deep GPs on this page are no ranking. The models differ in starts and
+# steps as well as in posteriors, and after so few steps their order is another on another machine.
+# [The tutorial on local and global](deep_gps_global_and_local.ipynb) changes one thing at a time.
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(9, 3), sharey=True, layout="constrained")
@@ -202,6 +202,9 @@ axes[0].set_ylabel("f")
 plt.show()
 
 # %% [markdown]
+# A draw may leave the data for a moment, where its hidden layer comes near the step of the layer
+# above. Such draws are rare, and a band of two standard deviations does not show them.
+#
 # ## Names
 #
 # | GPflow | here |
