@@ -279,7 +279,7 @@ plt.show()
 # ## How tight is the bound?
 #
 # The ELBO lies below the log evidence by the KL divergence from the approximate posterior to the
-# exact one. An importance weighted bound (IWBO) of $S$ draws, $\mathrm{E} \log \frac{1}{S} \sum_s
+# exact one. An importance weighted bound (IWBO) of $S$ draws, $\mathrm{E}\, \log \frac{1}{S} \sum_s
 # w_s$ with $w = p(Y, W) / Q(W)$, rises from the ELBO at $S = 1$ towards the log evidence. Where
 # it stops rising, the distance between the two is about what the approximation costs.
 
