@@ -149,8 +149,8 @@ print(f"outside: {np.mean(np.abs(Y_test - mixture_mean) > half):.3f}")
 
 # %% [markdown]
 # All say the same of this model: the outermost bars are too low, wide intervals hold more targets
-# than they should, and 0.024 are outside of 95%. It is somewhat too careful. The residuals have no
-# trend.
+# than they should, and fewer than one in twenty are outside of those of 95%. It is somewhat too
+# careful. The residuals have no trend.
 #
 # ## What to try next
 #
