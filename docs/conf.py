@@ -53,7 +53,6 @@ myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 4
 myst_fence_as_directive = ["math"]
 nb_execution_mode = "off"  # tutorials are kept with what they gave
-nb_merge_streams = True  # one box for what a cell printed, not one for each time it did
 
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"

@@ -280,8 +280,8 @@ plt.show()
 # | a draw is | K weights, a function for ever | values, drawn jointly where asked |
 # | composes with | priors with a random scale | other kernels, in sums and products |
 #
-# The first is the one to train. The second is the one to think with, and to build from: a sum of
-# the two kernels is a layer of weights and what weights cannot say.
+# The first is the one to train. The second is the one to think with, and to build from: with a
+# squared exponential added, it is a layer of weights and what weights cannot say.
 #
 # ## What to try next
 #

@@ -273,13 +273,13 @@ fig.suptitle("12 functions from each posterior")
 plt.show()
 
 # %% [markdown]
-# Under the factorised and the local posterior all functions are the same in the gap, flat with a
-# kink at its edge.
+# Under the factorised and the local posterior all functions are nearly the same in the gap: flat,
+# with a kink towards each end.
 #
 # ## How tight is the bound?
 #
 # The ELBO lies below the log evidence by the KL divergence from the approximate posterior to the
-# exact one. An importance weighted bound (IWBO) of $S$ draws, $\mathrm{E} \log \frac{1}{S} \sum_s
+# exact one. An importance weighted bound (IWBO) of $S$ draws, $\mathrm{E}\, \log \frac{1}{S} \sum_s
 # w_s$ with $w = p(Y, W) / Q(W)$, rises from the ELBO at $S = 1$ towards the log evidence. Where
 # it stops rising, the distance between the two is about what the approximation costs.
 
@@ -361,8 +361,8 @@ plt.show()
 
 # %% [markdown]
 # (The vertical axes are logarithmic beyond 30 nats.) The scale of the prior is worth as much as
-# the choice of the posterior, hundreds of nats, and both bounds agree on it up to a step of this
-# grid. They are close where the prior suits the data: a posterior near a good prior is easier to
+# the choice of the posterior, hundreds of nats, and both bounds choose the same scale of this grid.
+# They are close where the prior suits the data: a posterior near a good prior is easier to
 # approximate. Two inducing points are hopeless; ten are nearly enough; and soon there is nothing
 # more to gain.
 #

@@ -33,7 +33,7 @@ import gpflow
 import matplotlib.pyplot as plt
 import numpy as np
 import tensorflow as tf
-from gpflow.ci_utils import reduce_in_tests
+from gpflow.ci_utils import reduce_in_tests  # the tests of this tutorial take fewer steps
 from sklearn.datasets import load_sample_images
 
 import gpflow_gi as gi

@@ -77,9 +77,9 @@ plt.show()
 # %% [markdown]
 # ## One argument
 #
-# Layer by layer, a deep GP is $f_\ell(x) = m_\ell(x) + g_\ell(f_{\ell-1}(x))$ with a GP $g_\ell$.
-# The function values at some inducing inputs, $u_\ell$, carry the approximate posterior. What are
-# the inputs?
+# Layer by layer, a deep GP is $f_\ell = m_\ell(f_{\ell-1}) + g_\ell(f_{\ell-1})$ with $f_0 = x$, a
+# mean function $m_\ell$ and a GP $g_\ell$. The values of $g_\ell$ at some inducing inputs, $u_\ell$,
+# carry the approximate posterior. What are the inputs?
 #
 # - **local**: inputs $Z_\ell$ of the layer's own, learned, and a free Gaussian $q(u_\ell)$. That
 #   is doubly stochastic variational inference (Salimbeni & Deisenroth 2017). Layers are
@@ -175,10 +175,11 @@ plt.show()
 # %%
 def through(model, X, num_samples, seed):
     """The values of each layer, [S, N] each, for S draws of the network."""
-    seed = tf.constant([0, seed])
-    below = model.propagate(tf.constant(X), num_samples, seed, draw_all=True)
+    for_hidden, for_last, *for_rows = tf.random.split([0, seed], 2 + len(model.layers))
+    below = model.propagate(tf.constant(X), num_samples, for_hidden, draw_all=True)
     values, F = [], tf.constant(X)
-    for draw in [*below.hidden, below.last.draw(num_samples, seed)]:
+    draws = [*below.hidden, below.last.draw(num_samples, for_last)]
+    for draw, seed in zip(draws, for_rows, strict=True):
         F, _ = draw.extend(F, seed)  # jointly over rows: one function
         values.append(F[..., 0])
     return values
@@ -221,17 +222,19 @@ for name in ("2 layers, local", "2 layers, global", "3 layers, local", "3 layers
 # %% [markdown]
 # ## When global pays, and what it costs
 #
-# On one input and few rows, neither posterior is ahead for good: with other data, seeds or
-# budgets the order changes, which is why both are one argument away.
+# Here local inducing points are ahead, in both bounds and in the density of other rows: by little
+# with two layers, by more with three. On one input and few rows that is no rule: with other data,
+# seeds or budgets the order changes, which is why both are one argument away.
 #
 # - **Bound.** On the three UCI sets of [the results](../docs/results/README.md), trained with one
 #   budget, global had the better bound on each; in the paper's section 3.3, almost everywhere. A
 #   better bound is not always a better prediction.
-# - **Parameters.** Local inducing inputs are learned in every layer, M × D numbers each, and a
+# - **Parameters.** Local inducing inputs are learned in every layer, M × D numbers each, with a
 #   covariance for each output. Global ones exist once, and outputs share one precision. The table
 #   above shows it for one input; with ten, and hidden layers as wide, it is many times as much.
-# - **Time.** A step takes M³ + N M² for each layer and sample in both. Which is faster depends on
-#   widths and on samples: [measured](../docs/performance.md).
+# - **Time.** A step takes M³ + N M² for each layer and sample in both. With six or eight inputs, and
+#   hidden layers as wide, a step of global ones [took](../docs/performance.md) about half the time
+#   of local ones with one sample, and 0.6 times to all of it with ten.
 # - **Below the last layer.** A layer below a global one must hand up values of one function at
 #   the inducing points and at the rows, local ones only marginals row by row. The library sees to
 #   it, in any mix.

@@ -29,6 +29,7 @@ def execute(source: Path) -> Path:
         timeout=SECONDS_FOR_A_CELL,
         kernel_name="python3",
         record_timing=False,
+        coalesce_streams=True,  # what a cell prints is one text, however slowly it came
         resources={"metadata": {"path": str(source.parent)}},
         # TensorFlow writes its first messages past Python; they are no part of a tutorial.
         extra_arguments=["--IPKernelApp.capture_fd_output=False"],

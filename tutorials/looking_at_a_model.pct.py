@@ -37,9 +37,8 @@ import gpflow_gi as gi
 # %% [markdown]
 # ## Data
 #
-# A wave whose frequency grows, and a target at which noise of standard deviation 0.15 is added: 150
-# rows to train on, 500 to test on. The targets have about unit scale, so that nothing needs to be
-# standardised.
+# A wave whose frequency grows, with noise of standard deviation 0.15: 150 rows to train on, 500 to
+# test on. The targets have about unit scale, so that nothing needs to be standardised.
 
 
 # %%
@@ -59,8 +58,9 @@ model = gi.architectures.build_deep_gp(X, Y, num_layers=2, num_inducing=30)
 # %% [markdown]
 # ## Before training: functions from the prior
 #
-# If none of these could be the truth, no posterior will find it. Each curve is a function, the same
-# at every call.
+# Each curve is a function, the same at every call. What no such curve looks like, the model can
+# learn only at the price of a large KL divergence, or by changing its kernels. These are too slow
+# for the wave: training will have to do so.
 
 # %%
 fig, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
@@ -71,8 +71,10 @@ plt.show()
 # %% [markdown]
 # ## Training
 #
-# On the left the bound: a run that has not ended still climbs. On the right its two terms. The grey
-# between the curves is the KL divergence, which the data term has to earn.
+# On the left the bound: a run that has not ended still climbs, as this one does a little. On the
+# right its two terms. The band between the curves is the KL divergence, which the data term has to
+# earn: when the bound jumps, at 500 steps, the data term rises by several times as much as the band
+# widens.
 
 # %%
 record = gi.fit(model, (X, Y), steps=reduce_in_tests(2000), kl_warmup=200, progress=False, seed=0)
@@ -104,9 +106,9 @@ plt.show()
 # %% [markdown]
 # ## Inducing points through the layers
 #
-# One line is one inducing point in one sample: where it starts, what the first layer makes of it,
-# and what comes out. Lines that stay together below and part above show where the second layer is
-# steep.
+# One line is one inducing point in one sample: where it starts, which gives it its colour, what the
+# first layer makes of it, and what comes out of the second. Where lines come together, a layer makes
+# inputs equal; where they part, it is steep or its samples differ.
 
 # %%
 fig, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
@@ -133,8 +135,8 @@ gi.plotting.residuals(Y_test, mixture_mean, mixture_variance, axes[2])
 plt.show()
 
 # %% [markdown]
-# And the predictions themselves, with intervals of 95%: the share outside is printed. Less than 0.05 is
-# too careful, more is too sure.
+# And the predictions themselves, with intervals of 95%: the share outside is printed. Less than
+# 0.05 is too careful, more is too sure.
 
 # %%
 half = 1.96 * np.sqrt(mixture_variance)
@@ -146,9 +148,14 @@ plt.show()
 print(f"outside: {np.mean(np.abs(Y_test - mixture_mean) > half):.3f}")
 
 # %% [markdown]
+# All say the same of this model: the outermost bars are too low, wide intervals hold more targets
+# than they should, and fewer than one in twenty are outside of those of 95%. It is somewhat too
+# careful. The residuals have no trend.
+#
 # ## What to try next
 #
 # - Train for 200 steps only, and look at all of this again: which picture shows it first?
-# - Take `inference="local"`, and compare the ways of the inducing points.
+# - Take `inference=["local", "global"]`, and compare the ways of the inducing points. (With local
+#   layers alone there are no points that go through all of them.)
 # - For predicted classes there is `gi.plotting.reliability_diagram`, of the bins that
 #   `gi.classification_metrics.reliability` counts.

@@ -181,6 +181,10 @@ assert abs(difference) < 5
 # The conversion is a start, too. Training goes on from where GPflux stopped, with `gi.fit`; and
 # what GPflux has no method for is at hand: the density of the mixture at held-out rows, a tighter
 # bound with importance weights, functions that can be called again.
+#
+# The bounds of the three deep GPs on this page are no ranking. The models differ in starts and
+# steps as well as in posteriors, and after so few steps their order is another on another machine.
+# [The tutorial on local and global](deep_gps_global_and_local.ipynb) changes one thing at a time.
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(9, 3), sharey=True, layout="constrained")
@@ -198,6 +202,9 @@ axes[0].set_ylabel("f")
 plt.show()
 
 # %% [markdown]
+# A draw may leave the data for a moment, where its hidden layer comes near the step of the layer
+# above. Such draws are rare, and a band of two standard deviations does not show them.
+#
 # ## Names
 #
 # | GPflow | here |

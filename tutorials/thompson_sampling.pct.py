@@ -12,8 +12,12 @@
 # %% [markdown]
 # # Bayesian optimisation by Thompson sampling
 #
-# After this page you can minimise a function that is expensive to evaluate, several evaluations
-# at a time, with a deep Gaussian process as the model of what is not known yet.
+# After this tutorial you can
+#
+# - minimise a function that is expensive to evaluate, several evaluations at a time, with a deep
+#   Gaussian process as the model of what is not known yet,
+# - draw functions from a posterior, and find the minimum of each by its gradient,
+# - see where such a search went, and compare it with a random one.
 #
 # The method is one sentence: draw a function from the posterior, go where it is smallest,
 # evaluate there, and learn from what came out. Where the posterior is sure, draws agree and the
@@ -22,14 +26,19 @@
 # with a gradient. That is what `model.sample_functions` returns.
 
 # %%
+import os
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # TensorFlow starts with fewer messages
+
 import gpflow
 import matplotlib.pyplot as plt
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
-from gpflow.ci_utils import reduce_in_tests
+from gpflow.ci_utils import reduce_in_tests  # the tests of this tutorial take fewer steps
 
 import gpflow_gi as gi
+from gpflow_gi.plotting import COLOURS
 
 # %% [markdown]
 # ## The function
@@ -110,37 +119,43 @@ random = branin(rng.uniform(size=(200 * len(Y), 2))).reshape(200, -1)
 random_regret = np.minimum.accumulate(random, axis=1) - LOWEST
 counts = np.arange(1, len(Y) + 1)
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
 levels = np.linspace(-1.1, 3, 20)
 left.contour(grid, grid, branin(everywhere).reshape(100, 100), levels, colors="0.8", linewidths=0.8)
 left.scatter(*X[:START].T, c="w", edgecolors="k", label="start")
 later = left.scatter(*X[START:].T, c=counts[START:], cmap="viridis_r", label="proposed", zorder=2)
-left.plot(*MINIMA.T, "rx", markersize=10, label="minima")
-figure.colorbar(later, ax=left, label="evaluation")
-left.set(xlabel="x₁", ylabel="x₂", title="Evaluations")
-left.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12), ncols=3)
+left.plot(*MINIMA.T, "x", color=COLOURS[5], markersize=10, markeredgewidth=2, label="minima")
+fig.colorbar(later, ax=left, label="evaluation")
+left.set(xlabel="x₁", ylabel="x₂", title="evaluations")
+left.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12), ncols=3, frameon=False)
 right.fill_between(counts, *np.quantile(random_regret, [0.25, 0.75], axis=0), color="0.85")
 right.plot(counts, np.median(random_regret, axis=0), "0.5", label="random search")
-right.step(counts, np.minimum.accumulate(Y[:, 0]) - LOWEST, where="post", label="Thompson sampling")
+best = np.minimum.accumulate(Y[:, 0]) - LOWEST
+right.step(counts, best, where="post", color=COLOURS[0], label="Thompson sampling")
 right.axvline(START, color="0.7", linestyle=":")
-right.set(yscale="log", xlabel="evaluations", ylabel="regret", title="Best value so far")
-right.legend()
+right.set(yscale="log", xlabel="evaluations", ylabel="regret", title="best value so far")
+right.legend(frameon=False)
+right.spines[["top", "right"]].set_visible(False)
+for ax in (left, right):
+    ax.title.set_size("medium")
 plt.show()
 
 # %% [markdown]
+# After 32 evaluations the regret is hundreds of times below that of random points.
+#
 # Here are the last four draws themselves, each with its minimum. They agree where the evaluations
 # are. They also agree that the third minimum, in the middle, is not there: nothing was evaluated
 # close to it, and the model is more certain than it should be. For the lowest value one minimum is
 # enough, and whoever wants them all starts with more points.
 
 # %%
-figure, axes = plt.subplots(1, BATCH, figsize=(11, 3), sharey=True, layout="constrained")
+fig, axes = plt.subplots(1, BATCH, figsize=(11, 3), sharey=True, layout="constrained")
 for ax, values, proposal in zip(axes, draws(everywhere)[..., 0], proposals, strict=True):
     surface = ax.contourf(grid, grid, tf.reshape(values, [100, 100]), levels, extend="both")
-    ax.plot(*proposal, "rx", markersize=10)
+    ax.plot(*proposal, "x", color=COLOURS[5], markersize=10, markeredgewidth=2)
     ax.set(xlabel="x₁", xticks=[0, 0.5, 1])
 axes[0].set(ylabel="x₂")
-figure.colorbar(surface, ax=axes, label="f", ticks=range(-1, 4))
+fig.colorbar(surface, ax=axes, label="f", ticks=range(-1, 4))
 plt.show()
 
 # %% [markdown]
@@ -148,7 +163,7 @@ plt.show()
 #
 # - Another model: `num_layers=1` is a sparse GP, `inference="local"` a doubly stochastic deep GP,
 #   and `gi.architectures.build_bnn` a network. Only `train` changes.
-# - Another batch: `BATCH = 1` needs fewer evaluations for the same regret, and more rounds.
+# - Another batch: `BATCH = 1` usually needs fewer evaluations for the same regret, and more rounds.
 # - Noise: with noisy evaluations, the lowest value seen is no estimate of the minimum. Take the
 #   point where the mean of `model.predict_f` is lowest.
 # - Your own kernel: draws have gradients where the kernels have features; see

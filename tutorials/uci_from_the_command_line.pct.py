@@ -141,9 +141,9 @@ print("\n".join(sorted(str(path.relative_to(folder)) for path in folder.rglob("r
 # %% [markdown]
 # `report.html` needs no other file and can be sent around. Stars and tildes are paired tests:
 # differences between methods on the same splits, since splits differ more than methods do. With
-# so few splits little can be told.
+# three splits no log density can be told from the best. The bounds can.
 #
-# The CSV files are for work of your own, such as a figure,
+# The CSV files are for work of your own, such as a figure of means and standard errors,
 
 # %%
 summary = pd.read_csv(folder / "sweep" / "report" / "summary.csv")
@@ -210,7 +210,7 @@ finally:
 #
 # - The same with real data and a real budget, overnight: `gpflow-gi benchmark --datasets
 #   yacht,boston,energy --methods svgp,dgp-local-2,dgp-global-2 --splits 20 --jobs 4 --out DIR`.
-#   What came out of that for nine sets is in [results](../docs/results/README.md).
+#   What came out of that, with nine methods, is in [results](../docs/results/README.md).
 # - `--budget paper`, which is many times larger.
 # - All options, limits and metrics: [benchmarks](../docs/benchmark.md).
 # - One trial from Python: `gi.benchmark.run_trial("yacht", split=0, method="dgp-global-2")`.

@@ -35,10 +35,10 @@
 # | what a layer does with its parts | a `Layer` |
 # | $q(z)$ | a `Posterior` |
 #
-# What is tested with: where one layer has the data as its inducing inputs, the targets as its
-# pseudo-outputs and the precision of the noise, the regression (11, 22) of [Ober & Aitchison
-# (2021)](https://arxiv.org/abs/2005.08140) is the exact posterior, and the bound must *equal* the
-# log evidence. GPflow's `GPR` knows that number.
+# Most tests below come from one fact. Where the only layer has the data as its inducing inputs, the
+# targets as its pseudo-outputs and the precision of the noise, the regression (11, 22) of [Ober &
+# Aitchison (2021)](https://arxiv.org/abs/2005.08140) is the exact posterior, and the bound must
+# *equal* the log evidence. GPflow's `GPR` knows that number.
 
 # %%
 import os
@@ -231,8 +231,8 @@ local = gi.models.DeepGP(
 check("Censored", float(local.elbo((X, Y_censored))), float(svgp.elbo((X, Y_censored))))
 
 # %% [markdown]
-# Now a GP that knows of the limit, beside one that does not. Where targets are at the limit, the
-# first only knows that the function is above.
+# Now a GP that does not know of the limit, and one that does. Where targets are at the limit, the
+# second only knows that the function is about there or above.
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(9, 2.8), sharey=True, layout="constrained")
@@ -310,13 +310,14 @@ plt.show()
 # ## A layer
 #
 # What a chain of layers cannot say is a shortcut around one of them: $f(x) = x + g(x)$, as in
-# residual networks. `Shortcut` says it for any layer $g$ with as many outputs as inputs. A layer
-# answers three questions, and each answer is an object:
+# residual networks. (The library has `gi.layers.Residual` for that, around chains of layers, all of
+# which it draws.) `Shortcut` says it for any layer $g$ with as many outputs as inputs. It takes
+# three classes, and each hands out the next:
 #
-# - `condition(U)`: the posterior given what comes up from below. It knows its `kl()`, and can
-#   `predict` and `draw`.
-# - `draw(S, seed)`: functions. A draw gives values `rows` by row, or jointly, in which case
-#   `extend` also returns the draw that remembers them.
+# - A layer: `condition(U)` gives its posterior given what comes up from below.
+# - A conditioned layer knows its `kl()`, can `predict`, and `draw(S, seed)` gives functions.
+# - A draw gives values `rows` by row, or jointly: `extend` returns them, and the draw that
+#   remembers them.
 
 
 # %%
@@ -477,7 +478,7 @@ check("FullCovariance", float(model.elbo((X, Y))), float(linear.log_marginal_lik
 #
 # - A basis that leaves a residual, or whose functions depend on inducing inputs, is a subclass of
 #   `gpflow_gi.basis.Basis`; `gpflow_gi/kernels/basis.py` and `gpflow_gi/layers/dense.py` are the
-#   two that there are.
+#   two to read first.
 # - Put your classes into a module of your own: then `gi.save` stores models that use them. A file
 #   holds no code, so that `gi.load(path, custom_objects={...})` must be given yours by name.
 # - Train `deep`, the residual network above, and compare `inference`s in it.
