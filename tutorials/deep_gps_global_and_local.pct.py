@@ -232,9 +232,10 @@ for name in ("2 layers, local", "2 layers, global", "3 layers, local", "3 layers
 # - **Parameters.** Local inducing inputs are learned in every layer, M × D numbers each, with a
 #   covariance for each output. Global ones exist once, and outputs share one precision. The table
 #   above shows it for one input; with ten, and hidden layers as wide, it is many times as much.
-# - **Time.** A step takes M³ + N M² for each layer and sample in both. With six or eight inputs, and
-#   hidden layers as wide, a step of global ones [took](../docs/performance.md) about half the time
-#   of local ones with one sample, and 0.6 times to all of it with ten.
+# - **Time.** A step of a global layer takes M³ + N M² for each sample; a local one takes N M² for
+#   each of its outputs, which have covariances of their own. With six or eight inputs, and hidden
+#   layers as wide, a step of global ones [took](../docs/performance.md) about half the time of
+#   local ones with one sample, and 0.6 times to all of it with ten.
 # - **Below the last layer.** A layer below a global one must hand up values of one function at
 #   the inducing points and at the rows, local ones only marginals row by row. The library sees to
 #   it, in any mix.

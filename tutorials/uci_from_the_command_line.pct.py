@@ -66,7 +66,7 @@ def gpflow_gi(arguments):
 # %% [markdown]
 # ## What there is
 
-# %%
+# %% tags=["scroll-output"]
 gpflow_gi("benchmark --list")
 
 # %% [markdown]

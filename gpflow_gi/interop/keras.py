@@ -63,7 +63,7 @@ class KerasDeepGP(tf_keras.Model):
     """What :func:`as_keras_model` returns; ``deep_gp`` is the model inside.
 
     What is minimised, and reported as "loss", is the negative bound per row: for a batch of B of
-    the N rows
+    the N rows::
 
         - 1/B sum_n E log p(y_n | f_n) + 1/N sum_l KL(q(z_l) || p(z_l)),
 

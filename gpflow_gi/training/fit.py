@@ -110,7 +110,7 @@ def fit(
     :param strategy: a ``tf.distribute.MirroredStrategy`` or ``MultiWorkerMirroredStrategy``, in
         whose scope the model was built (``with strategy.scope():``), and `optimizer` too if given.
         The rows of each step are shared by its replicas, each with samples of its own, so that all
-        but the samples is as on one device. See docs/distributed.md.
+        but the samples is as on one device.
     :param seed: of the minibatches and of the bound's samples: an integer or a pair of integers, or
         None for a fresh one.
     :return: the record; the first report is after one step and the last after the last step.
