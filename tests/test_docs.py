@@ -211,6 +211,19 @@ def test_getting_started_runs(capsys, tmp_path, monkeypatch):
     assert type(same) is type(model)
 
 
+@pytest.mark.slow
+def test_the_mathematics_runs(capsys):
+    """And prints what stands below it, but for what another machine's rounding changes."""
+    run("mathematics.md", {})
+    row = re.compile(r"^ *((?:deep GP|network), \w+) +([\d.]+) +([\d.]+)$", re.MULTILINE)
+    said = row.findall((DOCS / "mathematics.md").read_text("utf-8"))
+    printed = row.findall(capsys.readouterr().out)
+    assert [name for name, *_ in said] == [name for name, *_ in printed] and len(said) == 4
+    for (name, *numbers), (_, *others) in zip(said, printed, strict=True):
+        # A standard deviation of 1000 samples that were Gaussian would be known to 2%.
+        np.testing.assert_allclose(np.float64(numbers), np.float64(others), rtol=0.2, err_msg=name)
+
+
 def test_troubleshooting_runs(capsys):
     X = np.linspace(-1.0, 1.0, 20)[:, None]
     model = gi.architectures.build_deep_gp(X, X, num_inducing=5)
