@@ -149,7 +149,7 @@ def _to_numbers(path: Path, cells: "pd.DataFrame", lines: NDArray[np.intp], targ
     if text.lower() in ("", "nan", "na", "n/a", "null", "none", "?", "-"):
         problem = "the value is missing" + (f" ({text!r})" if text else "")
         remedy = "fill it in"
-    elif np.isinf(values[row, column]):
+    elif _is_infinite(text):
         problem = f"the value {text!r} is infinite"
         remedy = "correct it"
     else:
@@ -161,3 +161,11 @@ def _to_numbers(path: Path, cells: "pd.DataFrame", lines: NDArray[np.intp], targ
 
 def _shortened(text: str, most: int = 40) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _is_infinite(text: str) -> bool:
+    # Of pandas' versions not all say so themselves of a number that is too large.
+    try:
+        return bool(np.isinf(float(text)))
+    except ValueError:
+        return False

@@ -10,6 +10,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import GenericAlias
 
 import gpflow
 import numpy as np
@@ -109,7 +110,8 @@ def gpflow_kernel_classes() -> Iterator[type]:
     """Those of all modules, since gpflow.kernels.__all__ names Categorical's module only."""
     for module_info in pkgutil.walk_packages(gk.__path__, gk.__name__ + "."):
         for member in vars(importlib.import_module(module_info.name)).values():
-            if inspect.isclass(member) and issubclass(member, gk.Kernel):
+            is_class = inspect.isclass(member) and not isinstance(member, GenericAlias)
+            if is_class and issubclass(member, gk.Kernel):
                 yield member
 
 
