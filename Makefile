@@ -34,7 +34,8 @@ check: lint test
 
 # Every warning is an error: links that lead nowhere, names that do not exist, TeX that is no TeX.
 docs: .venv/development
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees docs docs/_build/html
+	@echo The site is docs/_build/html/index.html
 
 # The notebooks whose sources have changed; a single one: make tutorials/NAME.ipynb
 tutorials: $(TUTORIALS)

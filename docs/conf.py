@@ -1,6 +1,5 @@
 """How the documentation is built: ``make docs``."""
 
-import logging
 import os
 import shutil
 import sys
@@ -123,7 +122,3 @@ def setup(app: Any) -> None:
     """Connect what is above with Sphinx."""
     app.connect("autodoc-process-bases", say_known_bases)
     app.connect("object-description-transform", leave_out_empty_bases)
-    # There may be no tutorials. Sphinx gives that warning no type by which to suppress it.
-    logging.getLogger("sphinx.sphinx.directives.other").addFilter(
-        lambda record: getattr(record, "subtype", None) != "empty_glob"
-    )

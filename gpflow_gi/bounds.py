@@ -25,6 +25,10 @@ class Estimate(NamedTuple):
     standard_error: float
     """0 if the value is exact, NaN if it is of one sample."""
 
+    def __str__(self) -> str:
+        """Such as "148.4 ± 0.4"."""
+        return f"{self.value:.1f} ± {self.standard_error:.1f}"
+
 
 def estimate_elbo(
     model: Any, data: tuple[Any, Any], num_samples: int | None = 100, *, seed: Seed = 0

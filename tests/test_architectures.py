@@ -1,5 +1,7 @@
 """Whole models from data and a few words."""
 
+import warnings
+
 import gpflow
 import numpy as np
 import pytest
@@ -201,3 +203,35 @@ def test_classifiers_start_at_the_labels(build, num_classes, rng):
     probability = model.predict_y(X, num_samples=20, seed=0)[0].numpy()
     label = probability > 0.5 if num_classes == 2 else np.argmax(probability, 1)[:, None]
     assert np.mean(label == Y) > 0.8
+
+
+@pytest.mark.parametrize("name", ["build_deep_gp", "build_sparse_gp", "build_bnn"])
+def test_columns_that_are_not_standardised_are_warned_of(name, rng):
+    build = getattr(gi.architectures, name)
+    X, Y = rng.normal(size=(30, 3)), rng.normal(size=(30, 1))
+    X[:, 0] = 7.0  # which no scale would change
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        build(X, Y, num_inducing=5)
+        build(X, Y - 2.0, num_inducing=5)
+    for X_, Y_, said in (
+        (X * [1.0, 1.0, 100.0], Y, r"X\[:, 2\] has mean .* and standard deviation \d+"),
+        (X + np.array([0.0, 48.0, 0.0]), Y, r"X\[:, 1\] has mean 4\d"),
+        (X, 0.01 * Y, r"Y\[:, 0\] .*gpflow_gi\.datasets\.Standardiser"),
+    ):
+        with pytest.warns(UserWarning, match=said):
+            build(X_, Y_, num_inducing=5)
+
+
+def test_labels_and_counts_have_no_scale(rng):
+    X = rng.normal(size=(30, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        counts = rng.poisson(200.0, size=(30, 1))
+        gi.architectures.build_deep_gp(
+            X, counts, num_inducing=5, likelihood=gpflow.likelihoods.Poisson()
+        )
+        labels = rng.integers(30, size=(30, 1))
+        gi.architectures.build_bnn(
+            X, labels, num_inducing=5, likelihood=gpflow.likelihoods.Softmax(30)
+        )

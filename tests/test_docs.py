@@ -200,7 +200,7 @@ def test_getting_started_runs(capsys, tmp_path, monkeypatch):
     run("getting-started.md", names)
     # 0.1 is the noise's standard deviation, so that no model has a density above 0.88.
     elbo, iwbo, density, local = capsys.readouterr().out.splitlines()
-    value = re.compile(r"Estimate\(value=([-\d.]+), standard_error=([\d.]+)\)")
+    value = re.compile(r"(-?[\d.]+) ± ([\d.]+)$")
     (elbo, elbo_error), (iwbo, iwbo_error) = (
         map(float, value.match(t).groups()) for t in (elbo, iwbo)
     )

@@ -34,7 +34,9 @@ def test_the_examples_fit_their_data(capsys):
     assert rmse() < 1.2 * 0.1
     exec(network, names)  # of the same data
     assert rmse() < 1.5 * 0.1
-    assert capsys.readouterr().out.count("Estimate(value=") == 2
+    # In nats, of 300 rows. The same network with ReLU and prior="scale" is 190 nats below its IWBO.
+    elbo, iwbo = map(float, re.findall(r"(-?[\d.]+) ± [\d.]+", capsys.readouterr().out))
+    assert -30 < elbo < iwbo < elbo + 80
 
     exec(estimator, names)
     mean, std, y = names["mean"], names["std"], names["y"][-40:]
@@ -96,15 +98,15 @@ def test_counts():
 
 
 def test_the_speed_is_what_was_measured():
-    # Of the table's models of two layers, to the next twelfth with one sample, tenth with ten.
+    # Of the table's models of two layers, to the next twelfth with one sample.
     speed = (ROOT / "docs" / "performance.md").read_text("utf-8")
     rows = re.findall(r"^\| global, .*? 2 layers, S=(\d+) \| ([\d.]+) \|", speed, re.MULTILINE)
     one, ten = ([float(ratio) for S, ratio in rows if S == number] for number in ("1", "10"))
     assert len(one) == len(ten) == 2
     assert "A training step of global layers costs a quarter to a third of a GPflux DSVI" in WORDS
     assert [round(12 * ratio) for ratio in sorted(one)] == [3, 4]
-    assert "and half to two thirds of it with ten" in WORDS
-    assert all(0.5 <= round(ratio, 1) <= 0.7 for ratio in ten)
+    assert "and half to seven tenths of it with ten" in WORDS
+    assert all(0.5 <= ratio <= 0.7 for ratio in ten)
 
 
 @pytest.mark.longest  # and `make demo` itself

@@ -203,7 +203,8 @@ plt.show()
 
 # %% [markdown]
 # A draw may leave the data for a moment, where its hidden layer comes near the step of the layer
-# above. Such draws are rare, and a band of two standard deviations does not show them.
+# above, as two of the five do on the right. At any one x such draws are rare, and a band of two
+# standard deviations does not show them.
 #
 # ## Names
 #

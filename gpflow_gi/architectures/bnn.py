@@ -31,6 +31,7 @@ from .start import (
     check_numpy_seed,
     check_rows,
     output_dim_for,
+    warn_of_scale,
 )
 
 
@@ -95,7 +96,8 @@ def build_bnn(
     :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
         unknown.
     :raises TypeError: if an argument is of the wrong kind.
-    :warns UserWarning: if `num_inducing` exceeds the different rows of X, and is lowered to them.
+    :warns UserWarning: if `num_inducing` exceeds the different rows of X, and is lowered to them;
+        or if a column is far from standardised.
     """
     X, Y = check_rows(X, Y)
     widths = _check_widths(widths)
@@ -107,6 +109,7 @@ def build_bnn(
     check_likelihood(likelihood)
     output_dim = output_dim_for(likelihood, Y.shape[1])
     check_targets(likelihood, Y, output_dim)
+    warn_of_scale(X, Y, likelihood)
     check_numpy_seed(seed)
     num_inducing = positive_integer("num_inducing", num_inducing)
     if inducing_inputs is not None:

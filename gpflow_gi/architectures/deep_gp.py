@@ -27,6 +27,7 @@ from .start import (
     check_rows,
     output_dim_for,
     some_rows,
+    warn_of_scale,
 )
 
 Inference: TypeAlias = Literal["global", "local", "prior"]
@@ -95,7 +96,8 @@ def build_deep_gp(
     :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
         unknown, or if a kernel does not fit its layer.
     :raises TypeError: if `likelihood` is no GPflow likelihood.
-    :warns UserWarning: if `num_inducing` exceeds the different rows of X, and is lowered to them.
+    :warns UserWarning: if `num_inducing` exceeds the different rows of X, and is lowered to them;
+        or if a column is far from standardised.
     """
     X, Y = check_rows(X, Y)
     num_layers = positive_integer("num_layers", num_layers)
@@ -106,6 +108,7 @@ def build_deep_gp(
     check_numpy_seed(seed)
     output_dim = output_dim_for(likelihood, Y.shape[1])
     check_targets(likelihood, Y, output_dim)
+    warn_of_scale(X, Y, likelihood)
     D = X.shape[1]
     width = min(D, LARGEST_HIDDEN_DIM) if hidden_dim is None else hidden_dim
     width = positive_integer("hidden_dim", width)

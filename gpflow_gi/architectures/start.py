@@ -11,6 +11,7 @@ from gpflow.likelihoods import (
     Likelihood,
     MultiClass,
     Softmax,
+    StudentT,
     SwitchedLikelihood,
 )
 
@@ -27,6 +28,25 @@ def check_rows(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     X = finite_array("X", X, (None, None))
     return X, finite_array("Y", Y, (X.shape[0], None))
+
+
+LARGEST, SMALLEST = 10.0, 0.05
+"""Of a column, the root mean square and the standard deviation between which a start is good."""
+
+
+def warn_of_scale(X: np.ndarray, Y: np.ndarray, likelihood: Likelihood) -> None:
+    """Warn of columns that nobody has standardised; Y's where the likelihood has a scale."""
+    names = {"X": X, "Y": Y} if isinstance(likelihood, Gaussian | StudentT) else {"X": X}
+    for name, array in names.items():
+        mean, deviation = array.mean(axis=0), array.std(axis=0)
+        far = (np.hypot(mean, deviation) > LARGEST) | (deviation < SMALLEST)
+        for column in np.flatnonzero(far & (np.ptp(array, axis=0) > 0))[:1]:
+            warnings.warn(
+                f"{name}[:, {column}] has mean {mean[column]:.3g} and standard deviation "
+                f"{deviation[column]:.3g}, but models start as for columns with 0 and 1: train on "
+                "standardised data (gpflow_gi.datasets.Standardiser).",
+                stacklevel=3,
+            )
 
 
 def check_numpy_seed(seed: Any) -> None:

@@ -72,7 +72,7 @@ def add_to(commands: Any) -> None:
         metavar="NAME=X",
         action="append",
         default=[],
-        help="another number in the budget, such as steps=500; may be given several times",
+        help="another number in the budget, such as steps=5000; may be given several times",
     )
     what.add_argument(
         "--seed",

@@ -72,7 +72,7 @@ def _import_gpflux() -> Any:
             raise
         raise ImportError(
             "Converting a GPflux model needs GPflux, which is not installed. Install it with: "
-            "pip install gpflow-gi[gpflux]"
+            "pip install 'gpflow-gi[gpflux]'"
         ) from None
     return gpflux
 

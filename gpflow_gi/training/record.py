@@ -90,6 +90,11 @@ class FitRecord:
     reports: list[Report] = field(default_factory=list)
     compile_seconds: float = 0.0
 
+    def __repr__(self) -> str:
+        """A line for notebooks, whose cells often end in what gi.fit returns."""
+        bound = f", bound {self.reports[-1].bound:.6g}" if self.reports else ""
+        return f"<FitRecord: {self.step} steps in {self.seconds:.1f} s{bound}>"
+
     @property
     def step(self) -> int:
         """Number of steps done."""
