@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -59,6 +60,56 @@ def test_differences_at_the_quick_budget(metric, method, other, dataset, said):
     assert f"{sign * found.difference:.{digits}f}" == number
     assert f"{found.standard_error:.{digits}f}" == error
     assert said in WORDS
+
+
+@pytest.mark.parametrize(
+    "method, other, said",
+    [
+        ("bnn-factorised", "bnn-global", "beat factorised weights by {1:.2f} to {0:.2f} nats"),
+        ("bnn-global", "bnn-local", "and local inducing points by {0:.2f} to {1:.2f}."),
+        ("bnn-factorised-global", "bnn-global", "better still (by {0:.2f}, {1:.2f} and "),
+    ],
+)
+def test_networks_at_the_quick_budget(method, other, said):
+    table = pd.read_csv(RESULTS / "quick" / "differences.csv")
+    found = table.query("metric == 'elbo' and method == @method and other == @other")["difference"]
+    assert len(found) == 3 and len(set(np.sign(found))) == 1
+    assert said.format(abs(found.min()), abs(found.max())) in WORDS
+
+
+def test_half_the_learning_rates():
+    half, quick = (
+        pd.read_csv(RESULTS / name / "summary.csv").query("metric == 'elbo'")
+        for name in ("half-rate", "quick")
+    )
+    half, quick = (table.set_index(["method", "dataset"]) for table in (half, quick))
+    assert set(half["n"]) == {20} and len(half) == 7 * 3
+    assert set(quick.index) - set(half.index) == {
+        (method, dataset)
+        for method in ("linear", "gp")
+        for dataset in ("boston", "energy", "yacht")
+    }
+    assert all(half["mean"] < quick["mean"][half.index])
+    (_, *datasets), *rows = rows_of("The learning rates decide who wins.")
+    assert len(rows) == 4
+    for name, *cells in rows:
+        method, rate = name.split(", ")
+        table = half if rate == "half" else quick
+        for dataset, cell in zip(datasets, cells, strict=True):
+            number = table.loc[method, dataset]
+            assert cell == f"{number['mean']:.4f} ± {number['standard_error']:.4f}"
+
+    differences = pd.read_csv(RESULTS / "half-rate" / "differences.csv")
+    differences = differences.set_index(["metric", "dataset", "method", "other"])
+    found = differences.loc["elbo", "boston", "dgp-global-2", "dgp-local-2"]
+    said = (
+        f"ahead of global ones on boston, by {-found.difference:.3f} ± {found.standard_error:.3f}"
+    )
+    assert said in WORDS
+
+    longer = pd.read_csv(RESULTS / "half-rate" / "records-of-12000-steps.csv").set_index("method")
+    numbers = (longer.loc[name, "elbo"] for name in ("bnn-factorised-global", "bnn-global"))
+    assert "{:.2f} against {:.2f}".format(*numbers) in WORDS
 
 
 METRICS = (("elbo", 3), ("log_density", 2))
