@@ -164,7 +164,7 @@ plt.show()
 # %% [markdown]
 # Depth is worth far more here than the choice of the posterior: one layer rounds off the steps
 # and is uncertain on the plateaus, two layers much less so. Log densities are of 1000 other rows,
-# in nats per row; no model can have more than 0.88, which the noise leaves.
+# in nats per row; the true function with the true noise would have 0.88.
 #
 # The curves jump while the KL term is warmed up and the learning rate is high, in the first 1000
 # steps, and settle when it falls to a tenth. Their numbers are of single samples in training, the

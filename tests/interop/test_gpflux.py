@@ -338,5 +338,5 @@ def test_other_objects_are_refused(rng):
 def test_missing_gpflux(monkeypatch):
     monkeypatch.setitem(sys.modules, "gpflux", None)
     importlib.reload(gi.interop.gpflux)  # importing the module does not import GPflux
-    with pytest.raises(ImportError, match=r"pip install gpflow-gi\[gpflux\]"):
+    with pytest.raises(ImportError, match=r"pip install 'gpflow-gi\[gpflux\]'"):
         gi.interop.from_gpflux(None)
