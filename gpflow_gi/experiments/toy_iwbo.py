@@ -4,12 +4,12 @@ The importance weighted bound of many samples comes near the log evidence; what 
 is about what the approximate posterior costs. 100 rows, a network of 2 x 50 ReLU units, NealPrior
 with twice its standard deviation, 100 inducing points, 10,000 steps of Adam at 0.01.
 
-The noise has its known variance. With it, a published run on a draw of its own had the bounds in
-:data:`PUBLISHED`; whether it knew or learned the noise is not said, and matters little: learned, it
-raises the IWBO by 0.1. The evidence itself changes with the draw, by a standard deviation of about
-sqrt(N/2) = 7 nats, since the noise's sum of squares alone does that; the IWBOs of 25 draws had a
-mean of 78 and a standard deviation of 7. It is the distance between the bounds that can be
-compared.
+The noise has its known variance. A run of others, on a draw of their own, had the bounds in
+:data:`PUBLISHED`: two numbers that reached us without their source. Whether it knew or learned the
+noise they do not say; it matters little: learned, it raises the IWBO by 0.1. The evidence changes
+with the draw, by a standard deviation of about sqrt(N/2) = 7 nats, since the noise's sum of squares
+alone does that; the IWBOs of 25 draws had a mean of 78 and a standard deviation of 7. It is the
+distance between the bounds that can be compared.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ from gpflow_gi.experiments.estimates import mean_and_standard_error, written
 from gpflow_gi.plotting import COLOURS
 
 PUBLISHED = {"elbo": (61.2, 3.9), "iwbo": (66.2, 0.2)}
-"""A published run: its bounds in nats, and what stands behind its ±, which may be another spread
+"""A run of others: its bounds in nats, and what stands behind its ±, which may be another spread
 than a standard error."""
 
 
