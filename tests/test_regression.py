@@ -7,7 +7,11 @@ import pytest
 import tensorflow as tf
 
 from gpflow_gi.basis import Basis
-from gpflow_gi.regression import FunctionSpaceRegression, WeightSpaceRegression
+from gpflow_gi.regression import (
+    FunctionSpaceRegression,
+    UnitsOfNoiseRegression,
+    WeightSpaceRegression,
+)
 from gpflow_gi.seeds import as_seed
 from gpflow_gi.whitened import DiagonalGaussian, FreeGaussian, PointMass, StandardNormal
 
@@ -51,7 +55,8 @@ class LinearBasis(Basis):
 
 
 def function_space(basis, T, V):
-    return FunctionSpaceRegression(basis, T, V)
+    is_diagonal = T.shape.rank == 1
+    return (FunctionSpaceRegression if is_diagonal else UnitsOfNoiseRegression)(basis, T, V)
 
 
 def weight_space(basis, T, V):
@@ -388,3 +393,41 @@ def test_the_posterior_survives_extreme_precisions(space, rng):
         _, q, mean, _ = regression(rng, scale=scale, space=space)
         np.testing.assert_allclose(q.mean, mean, atol=tolerance)
         assert np.isfinite(q.kl())
+
+
+def nearly_singular_root(rng, size):
+    """T = diag(d) (I + N), with an inverse of about 1e8."""
+    lower = np.tril(rng.choice([-2.0, 2.0], (size, size)), -1)
+    T = rng.uniform(0.1, 0.2, size)[:, None] * (np.eye(size) + lower)
+    assert np.abs(np.linalg.inv(T)).max() > 1e7
+    return T
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-12), (np.float32, 1e-4)])
+def test_a_full_precision_is_not_inverted(rng, dtype, tolerance):
+    """The forms that need T^-1 lose everything here."""
+    size = 30
+    U, V = rng.normal(size=(size, size)) / np.sqrt(size), rng.normal(size=(size, P))
+    T, X = nearly_singular_root(rng, size), rng.normal(size=(N, size))
+    H, y = T.T @ U, T.T @ V
+    B = np.eye(size) + H.T @ H
+    mean = np.linalg.solve(B, H.T @ y)
+    spread = X @ np.linalg.solve(B, X.T)
+    log_determinant = np.linalg.slogdet(B)[1]
+    kl = 0.5 * P * (np.trace(np.linalg.inv(B)) - size + log_determinant) + 0.5 * np.sum(mean**2)
+
+    basis = LinearBasis(U.astype(dtype))
+    arguments = [tf.constant(array.astype(dtype)) for array in (T, V)]
+    with tf.GradientTape() as tape:
+        tape.watch(arguments)
+        q = UnitsOfNoiseRegression(basis, *arguments)
+        bound = q.kl()
+    moments = q.predict_jointly(basis, tf.constant(X.astype(dtype)))
+    scale = max(1.0, np.abs(mean).max())
+    np.testing.assert_allclose(q.mean / scale, mean / scale, atol=tolerance)
+    np.testing.assert_allclose(moments[0] / scale, X @ mean / scale, atol=10 * tolerance)
+    np.testing.assert_allclose(moments[1][0], spread, atol=10 * tolerance)
+    np.testing.assert_allclose(bound, kl, rtol=10 * tolerance)
+    other = weight_space(LinearBasis(U), tf.constant(T), tf.constant(V))
+    np.testing.assert_allclose(other.kl(), kl, rtol=1e-12)
+    assert all(np.all(np.isfinite(gradient)) for gradient in tape.gradient(bound, arguments))

@@ -11,13 +11,15 @@ import numpy as np
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
+from ..jitter import jitter_scales
 from ..models import DeepGP
 from ..models.deep_gp import DEFAULT_PREDICTION_SAMPLES
 from ..seeds import Seed, as_seed, fold_in
-from ..training import FitRecord, NonFiniteError
+from ..training import FitRecord, NonFiniteError, Recovery
 from ..training.arguments import check_data, check_num_data
 from ..training.guard import advice
 from ..training.learning_rate import make_optimizer, plain_number
+from ..training.recovery import EpochRecovery
 from ..training.steps import NON_FINITE
 from ..validation import positive_integer
 
@@ -144,6 +146,8 @@ class KerasDeepGP(tf_keras.Model):
         callbacks: Any = None,
         validation_split: float = 0.0,
         validation_data: Any = None,
+        *,
+        recover: bool = True,
         **options: Any,
     ) -> tf_keras.callbacks.History:
         """Train, as Keras' ``fit`` does.
@@ -160,13 +164,16 @@ class KerasDeepGP(tf_keras.Model):
         :param validation_split: as Keras' argument: the share of the rows, the last ones, that are
             not trained on. The others must be as many as the model was built for.
         :param validation_data: in the form of `x`.
+        :param recover: as that of :func:`gpflow_gi.fit`, but that training goes back to the start
+            of the epoch: Keras cannot start within one. Callbacks see the epoch begin once more.
         :param options: Keras' other arguments. Weights of rows and classes are refused.
-        :return: Keras' history.
+        :return: Keras' history, in whose ``recoveries`` stands what was changed to go on.
         :raises RuntimeError: if the model was not compiled.
         :raises ValueError: if the data do not fit the model, or if a callback asks for what this
             model cannot do.
-        :raises NonFiniteError: at the first bound or gradient that is NaN or infinite. The model
-            is then what it was when that epoch began.
+        :raises NonFiniteError: at a bound or gradient that is NaN or infinite, if `recover` is
+            False or did not help. The model is then what it was when that epoch began.
+        :warns UserWarning: of every change that `recover` made.
         """
         self._refuse_weights(y, options)
         self._assert_compile_was_called()
@@ -185,23 +192,35 @@ class KerasDeepGP(tf_keras.Model):
         if self._traced_for != [id(variable) for variable in variables]:
             self.train_function = None  # Keras would go on with the parameters of the last time
             self._traced_for = [id(variable) for variable in variables]
-        start = _EpochStart(self.deep_gp)
-        try:
-            return super().fit(
-                data,
-                None,
-                batch_size,
-                epochs,
-                verbose,
-                [*callbacks, start],
-                validation_split,
-                validation_data,
-                **options,
-            )
-        except tf.errors.InvalidArgumentError as error:
-            if not NON_FINITE.search(error.message):
-                raise
-            raise self._recover(data, start) from None
+        start = _EpochStart([*self.deep_gp.variables, *self.optimizer.variables])
+        recovery = EpochRecovery(self.deep_gp, self.optimizer)
+        history = _History()
+        first_epoch = options.pop("initial_epoch", 0)
+        while True:
+            try:
+                super().fit(
+                    data,
+                    None,
+                    batch_size,
+                    epochs,
+                    verbose,
+                    [*callbacks, start, history],
+                    validation_split,
+                    validation_data,
+                    initial_epoch=first_epoch,
+                    **options,
+                )
+            except tf.errors.InvalidArgumentError as error:
+                if not NON_FINITE.search(error.message):
+                    raise
+                step, cause = int(self.optimizer.iterations) + 1, self._cause(data)
+                start.go_back()
+                if not (recover and recovery.change(step, cause)):
+                    raise self._error(step, cause, start.epoch) from None
+                first_epoch = start.epoch - 1
+            else:
+                history.recoveries = recovery.made
+                return history
 
     @tf.autograph.experimental.do_not_convert
     def train_step(self, data: Any) -> dict[str, tf.Tensor]:
@@ -334,6 +353,8 @@ class KerasDeepGP(tf_keras.Model):
         """
         for i, variable in enumerate(self.deep_gp.variables):
             store[str(i)] = variable.numpy()
+        for i, scale in enumerate(jitter_scales(self.deep_gp)):
+            store[f"{_JITTER}{i}"] = scale.numpy()
 
     def load_own_variables(self, store: Any) -> None:
         """Keras' hook: the inverse of :meth:`save_own_variables`.
@@ -342,7 +363,9 @@ class KerasDeepGP(tf_keras.Model):
         :raises ValueError: if `store` has other weights than the model.
         """
         variables = self.deep_gp.variables
-        values = [np.asarray(store[key]) for key in sorted(store.keys(), key=int)]
+        jitters = [key for key in store.keys() if key.startswith(_JITTER)]
+        keys = sorted(set(store.keys()) - set(jitters), key=int)
+        values = [np.asarray(store[key]) for key in keys]
         saved, here = ([_shape_and_type(v) for v in vs] for vs in (values, variables))
         if saved != here:
             raise ValueError(
@@ -351,6 +374,9 @@ class KerasDeepGP(tf_keras.Model):
             )
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)
+        # Files of version 0.1.0 have none.
+        for i, scale in enumerate(jitter_scales(self.deep_gp)):
+            scale.assign(np.asarray(store[f"{_JITTER}{i}"]) if jitters else 1.0)
 
     def save(self, filepath: Any, *arguments: Any, **options: Any) -> None:
         """Refused: a file of Keras has no place for what this model is made of.
@@ -420,29 +446,42 @@ class KerasDeepGP(tf_keras.Model):
             mean.update_state(value, sample_weight=tf.shape(batch[0])[0])
         return {mean.name: mean.result() for mean in self._means}
 
-    def _recover(self, data: Any, start: _EpochStart) -> NonFiniteError:
-        """Find out what is not finite, go back to the start of the epoch, and say so."""
+    def _cause(self, data: Any) -> str:
+        """What is not finite with the present parameters."""
         found = None
         if isinstance(data, dict):
             batch = data["inputs"], data["targets"]
             found = self.deep_gp.first_non_finite(batch, self._num_samples, self._step_seed())
-        step = int(self.optimizer.iterations) + 1
-        start.go_back()
+        return found or "the bound or a gradient"
+
+    def _error(self, step: int, cause: str, epoch: int) -> NonFiniteError:
         return NonFiniteError(
-            f"The bound or a gradient is not finite at step {step}, in epoch {start.epoch}: "
-            f"{found or 'something'} is NaN or infinite. The model is what it was when that epoch "
-            f"began. Things to try: {advice(plain_number(self.optimizer.learning_rate))}.",
+            f"The bound or a gradient is not finite at step {step}, in epoch {epoch}: {cause} is "
+            "NaN or infinite. The model is what it was when that epoch began. Things to try: "
+            f"{advice(plain_number(self.optimizer.learning_rate))}.",
             step,
             FitRecord(),
         )
 
 
-class _EpochStart(tf_keras.callbacks.Callback):
-    """Remembers the model as it was when the present epoch began."""
+class _History(tf_keras.callbacks.History):
+    """Keras' history, which goes on where training was begun again."""
 
-    def __init__(self, model: DeepGP) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._variables = model.variables
+        self.epoch: list[int] = []
+        self.recoveries: list[Recovery] = []
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Keras' hook, which starts anew."""
+
+
+class _EpochStart(tf_keras.callbacks.Callback):
+    """Remembers variables as they were when the present epoch began."""
+
+    def __init__(self, variables: list[tf.Variable]) -> None:
+        super().__init__()
+        self._variables = variables
         self.epoch = 0
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -450,7 +489,7 @@ class _EpochStart(tf_keras.callbacks.Callback):
         self._values = [variable.numpy() for variable in self._variables]
 
     def go_back(self) -> None:
-        """Give the model its values from then."""
+        """Give them their values from then."""
         for variable, value in zip(self._variables, self._values, strict=True):
             variable.assign(value)
 
@@ -488,6 +527,7 @@ def _shape_and_type(value: Any) -> tuple[tuple[int, ...], str]:
     return tuple(value.shape), tf.as_dtype(value.dtype).name
 
 
+_JITTER = "jitter scale "
 _REPORTED = ("loss", "expected_log_likelihood", "kl")
 _STREAMS = (tf.data.Dataset, tf_keras.utils.Sequence)
 _FORM = 'Data must be {"inputs": X, "targets": Y} or a dataset of such batches'

@@ -29,7 +29,11 @@ class KernelBasis(Basis):
     """
 
     def __init__(
-        self, kernel: Kernel, inputs: tf.Tensor, parent: KernelBasis | None = None
+        self,
+        kernel: Kernel,
+        inputs: tf.Tensor,
+        parent: KernelBasis | None = None,
+        jitter_scale: tf.Tensor | float = 1.0,
     ) -> None:
         """Factorise the kernel matrix of `inputs`, given those of `parent`.
 
@@ -40,11 +44,13 @@ class KernelBasis(Basis):
         :param kernel: a GPflow kernel of one output.
         :param inputs: U, [M, D] or [S, M, D].
         :param parent: the basis to extend; None for a basis of `inputs` alone.
+        :param jitter_scale: [], multiplies GPflow's default jitter.
         """
         self.kernel = kernel
         self.inputs = inputs
         self.parent = parent
-        jitter = gpflow.default_jitter() * batched.mean_variance(kernel, inputs)
+        self.jitter_scale = jitter_scale
+        jitter = gpflow.default_jitter() * batched.mean_variance(kernel, inputs) * jitter_scale
         self.jitter = jitter[..., None, None]
         """What the diagonal gets, [1, 1] or [S, 1, 1]."""
 
@@ -129,7 +135,7 @@ class KernelBasis(Basis):
         :param inputs: [M, D] or [S, M, D], with an M of their own.
         :return: the extended basis; this one stays as it is.
         """
-        return KernelBasis(self.kernel, inputs, parent=self)
+        return KernelBasis(self.kernel, inputs, self, self.jitter_scale)
 
     def variance(self, X: tf.Tensor) -> tf.Tensor:
         return batched.variance(self.kernel, X)

@@ -18,6 +18,7 @@ from gpflow.kernels import (
 )
 
 from .. import linalg
+from ..jitter import new_jitter_scale
 from ..kernels import KernelBasis, features
 from ..kernels.batched import flatten_rows
 from ..posteriors import Posterior
@@ -38,6 +39,11 @@ class GPLayer(Layer):
     >>> one = GPLayer(kernel, 3, GlobalInducing(num_inducing=50, output_dim=3))
     >>> other = GPLayer(kernel, 3, LocalInducing([[0.0, 0.0], [1.0, 1.0]], output_dim=3))
     """
+
+    # No parameter: gpflow.set_trainable would otherwise have it trained.
+    _TF_MODULE_IGNORED_PROPERTIES = frozenset(
+        {*Layer._TF_MODULE_IGNORED_PROPERTIES, "jitter_scale"}
+    )
 
     def __init__(
         self,
@@ -73,6 +79,14 @@ class GPLayer(Layer):
         _kernels_of(kernel, self.output_dim)  # raises early
         self.kernel = kernel if isinstance(kernel, Kernel) else list(kernel)
         self.mean_function = mean_function
+        self.complete()
+
+    def complete(self) -> None:
+        """Add what layers in files of earlier versions do not hold."""
+        if not hasattr(self, "jitter_scale"):
+            self.jitter_scale = new_jitter_scale()
+            """[], what GPflow's default jitter is multiplied by in this layer: 1, or more where
+            training has needed it."""
 
     @property
     def kernels(self) -> list[tuple[Kernel, slice]]:
@@ -96,7 +110,8 @@ class GPLayer(Layer):
     ) -> ConditionedGPLayer:
         processes = []
         for kernel, outputs in self.kernels:
-            basis = KernelBasis(kernel, self.posterior.basis_inputs(U))
+            inputs = self.posterior.basis_inputs(U)
+            basis = KernelBasis(kernel, inputs, jitter_scale=self.jitter_scale)
             processes.append(_Process(basis, self.posterior.q(basis, outputs)))
         return ConditionedGPLayer(self, processes)
 

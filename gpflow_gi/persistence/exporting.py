@@ -8,6 +8,7 @@ from pathlib import Path
 import gpflow
 import tensorflow as tf
 
+from ..jitter import jitter_scales
 from ..models import DeepGP
 from ..models.deep_gp import DEFAULT_PREDICTION_SAMPLES
 from ..seeds import Seed, as_seed
@@ -57,7 +58,7 @@ def export(
 
     served = tf.Module()
     # What is saved are the variables that an object holds: those of the graph below.
-    served.parameters = list(model.variables)
+    served.parameters = [*model.variables, *jitter_scales(model)]
     inputs = tf.TensorSpec([None, *input_shape], gpflow.default_float(), name="x")
 
     @tf.function(input_signature=[inputs], autograph=False)

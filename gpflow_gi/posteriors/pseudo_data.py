@@ -12,6 +12,7 @@ from ..basis import Basis
 from ..regression import regress
 from ..validation import finite_array, output_shape, positive_integer
 from ..whitened import WhitenedGaussian
+from .triangle import RowUnits
 
 PrecisionKind: TypeAlias = Literal["diagonal", "full", "location"]
 
@@ -70,9 +71,11 @@ class PseudoData(gpflow.Module):
             self.pseudo_precision = Parameter(Lambda, transform=bounded)
         else:
             _check_positive_definite(Lambda)
-            # T T^T, with the logarithms of T's squared diagonal and T's other entries free.
+            # T T^T, with the logarithms of T's squared diagonal free, and T's other entries in
+            # units of the diagonal.
             log_square = tfp.bijectors.Chain([tfp.bijectors.Power(0.5), bounded])
-            self._triangle = tfp.bijectors.FillScaleTriL(diag_bijector=log_square, diag_shift=None)
+            fill = tfp.bijectors.FillScaleTriL(diag_bijector=log_square, diag_shift=None)
+            self._triangle = tfp.bijectors.Chain([RowUnits(), fill])
             self.pseudo_precision = Parameter(
                 Lambda,
                 transform=tfp.bijectors.Chain(

@@ -11,6 +11,12 @@ The same Gaussian can be computed in the space of the M pseudo-outputs or in tha
 
 from .choice import regress
 from .function_space import FunctionSpaceRegression
+from .units_of_noise import UnitsOfNoiseRegression
 from .weight_space import WeightSpaceRegression
 
-__all__ = ["FunctionSpaceRegression", "WeightSpaceRegression", "regress"]
+__all__ = [
+    "FunctionSpaceRegression",
+    "UnitsOfNoiseRegression",
+    "WeightSpaceRegression",
+    "regress",
+]

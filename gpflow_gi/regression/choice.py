@@ -6,6 +6,7 @@ from ..basis import Basis
 from ..kernels import KernelBasis
 from ..whitened import WhitenedGaussian
 from .function_space import FunctionSpaceRegression
+from .units_of_noise import UnitsOfNoiseRegression
 from .weight_space import WeightSpaceRegression
 
 FEWER = 0.5
@@ -32,9 +33,14 @@ def regress(basis: Basis, T: tf.Tensor, V: tf.Tensor, *, shared: bool) -> Whiten
     if not (shared and basis.has_small_design):
         return WeightSpaceRegression(basis, T, V, shared=shared)
     if isinstance(basis, KernelBasis):
-        return FunctionSpaceRegression(basis, T, V)
+        return _in_function_space(basis, T, V)
     # The number of weights is known when a graph is built, as is M where it matters.
     num_weights = basis.design.shape[-1]
     if V.shape[0] <= FEWER * num_weights:
-        return FunctionSpaceRegression(basis, T, V)
+        return _in_function_space(basis, T, V)
     return WeightSpaceRegression(basis, T, V, shared=True)
+
+
+def _in_function_space(basis: Basis, T: tf.Tensor, V: tf.Tensor) -> WhitenedGaussian:
+    is_diagonal = T.shape.rank == 1
+    return (FunctionSpaceRegression if is_diagonal else UnitsOfNoiseRegression)(basis, T, V)

@@ -30,22 +30,15 @@ class FunctionSpaceRegression(WhitenedGaussian):
         """Condition on pseudo-data at the basis' inputs.
 
         :param basis: the layer's basis, at M pseudo-inputs.
-        :param T: a root of Lambda = T T^T: [M] for a diagonal one, or lower triangular [M, M].
+        :param T: a root of Lambda, [M], which is diagonal.
         :param V: pseudo-outputs, [M, P].
         """
         self._basis = basis
         self._T = T
-        if T.shape.rank == 1:
-            self._noise_root = 1.0 / T
-            self._noise = tf.square(self._noise_root)  # Lambda^-1, [M]
-            diagonal = T
-        else:
-            identity = tf.eye(T.shape[0], dtype=T.dtype)
-            self._noise_root = tf.linalg.triangular_solve(T, identity, adjoint=True)
-            self._noise = tf.matmul(self._noise_root, self._noise_root, transpose_b=True)
-            diagonal = tf.linalg.diag_part(T)
-        self._log_determinant_of_Lambda = tf.reduce_sum(tf.math.log(tf.square(diagonal)))
-        self._S = _add(basis.gram, self._noise)
+        self._noise_root = 1.0 / T
+        self._noise = tf.square(self._noise_root)  # Lambda^-1, [M]
+        self._log_determinant_of_Lambda = tf.reduce_sum(tf.math.log(tf.square(T)))
+        self._S = basis.gram + tf.linalg.diag(self._noise)
         self._C = tf.linalg.cholesky(tf.stop_gradient(self._S))
         self._V = tf.broadcast_to(V, tf.concat([tf.shape(self._S)[:-1], tf.shape(V)[-1:]], axis=0))
         self._num_outputs = float(V.shape[-1])
@@ -76,7 +69,7 @@ class FunctionSpaceRegression(WhitenedGaussian):
         z0 = self._standard_normal(num_samples, prior_seed)
         missed = self._V - self._basis.design_times(z0)
         noise = standard_normal(tf.shape(missed), noise_seed, z0.dtype)
-        missed -= _times(self._noise_root, noise)
+        missed -= self._noise_root[:, None] * noise
         z = z0 + self._basis.transposed_design_times(self._solve(missed))
         return WhitenedDraw(z, self.log_p_minus_log_q(z))
 
@@ -89,7 +82,7 @@ class FunctionSpaceRegression(WhitenedGaussian):
         # 1/2 [ (z - E z)^T B (z - E z) - |z|^2 - log|B| ] per output, |B| = |S| |Lambda|
         centred = z - self.mean
         scaled = self._basis.design_times(centred)
-        scaled = _times(self._T, scaled, transpose=True)
+        scaled *= self._T[:, None]
         squares = tf.reduce_sum(tf.square(centred) - tf.square(z), axis=[-2, -1])
         squares += tf.reduce_sum(tf.square(scaled), axis=[-2, -1])
         _, log_determinant = _divergence(self._S, self._C, self._V, self._noise)
@@ -101,19 +94,6 @@ class FunctionSpaceRegression(WhitenedGaussian):
         if R.shape.rank == 3 and self._S.shape.rank == 2:
             return linalg.unfold(_solve(self._S, self._C, linalg.fold(R)), tf.shape(R)[0])
         return _solve(self._S, self._C, R)
-
-
-# A matrix of noise is a vector where it is diagonal.
-
-
-def _add(K: tf.Tensor, noise: tf.Tensor) -> tf.Tensor:
-    return K + (tf.linalg.diag(noise) if noise.shape.rank == 1 else noise)
-
-
-def _times(matrix: tf.Tensor, R: tf.Tensor, *, transpose: bool = False) -> tf.Tensor:
-    if matrix.shape.rank == 1:
-        return matrix[:, None] * R
-    return tf.matmul(matrix, R, transpose_a=transpose)
 
 
 # Functions of S, [..., M, M]. S is differentiated; C = chol S is not, its gradient is in theirs.
@@ -177,11 +157,8 @@ def _divergence(
         half_V, inverse_C = half[..., : V.shape[-1]], half[..., V.shape[-1] :]
         inverse = tf.matmul(inverse_C, inverse_C, transpose_a=True)
         alpha = tf.linalg.triangular_solve(C, half_V, adjoint=True)
-        noisy_alpha = _times(noise, alpha)
-        if noise.shape.rank == 1:
-            trace = tf.reduce_sum(tf.linalg.diag_part(inverse) * noise, axis=-1)
-        else:
-            trace = tf.reduce_sum(inverse * noise, axis=[-2, -1])
+        noisy_alpha = noise[:, None] * alpha
+        trace = tf.reduce_sum(tf.linalg.diag_part(inverse) * noise, axis=-1)
         mean_square = tf.reduce_sum(alpha * (V - noisy_alpha), axis=[-2, -1])
         remaining = P * (trace - tf.cast(M, S.dtype)) + mean_square
         log_determinant = 2.0 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C)), axis=-1)
@@ -190,15 +167,14 @@ def _divergence(
             d_remaining, d_log = d_remaining[..., None, None], d_log[..., None, None]
             gamma = tf.matmul(inverse, noisy_alpha)
             # -P S^-1 Lambda^-1 S^-1 + (2 gamma - alpha) alpha^T, in one product
-            spread = inverse * noise if noise.shape.rank == 1 else tf.matmul(inverse, noise)
+            spread = inverse * noise
             left = tf.concat([-P * spread, 2.0 * gamma - alpha], axis=-1)
             right = tf.concat([inverse, alpha], axis=-1)
             product = tf.matmul(left, right, transpose_b=True)
             dS = d_log * inverse + d_remaining * product
             dV = 2.0 * d_remaining * (alpha - gamma)
             d_noise = d_remaining * (P * inverse - tf.matmul(alpha, alpha, transpose_b=True))
-            if noise.shape.rank == 1:
-                d_noise = tf.linalg.diag_part(d_noise)
+            d_noise = tf.linalg.diag_part(d_noise)
             if S.shape.rank == 3:
                 d_noise = tf.reduce_sum(d_noise, axis=0)
             return once_only((dS, dV, d_noise), S, V, noise)

@@ -13,13 +13,12 @@ Where there are too many pseudo-data for H, as at all locations of images, the m
 G = Phi^T Lambda Phi and Phi^T Lambda V take its place: B = I + G.
 """
 
-import numpy as np
 import tensorflow as tf
 
 from .. import linalg
 from ..basis import Basis
-from ..once_only import Gradient, once_only
 from ..whitened import WeightGaussian, WhitenedDraw
+from .inverse_root import inverse_root, inverse_root_from_moment
 
 
 class WeightSpaceRegression(WeightGaussian):
@@ -41,7 +40,7 @@ class WeightSpaceRegression(WeightGaussian):
         self._mean: tf.Tensor | None = None
         if not basis.has_small_design:
             G, c = basis.moments(tf.square(T), V)
-            self._W, self._log_determinant = _inverse_root_from_moment(G)
+            self._W, self._log_determinant = inverse_root_from_moment(G)
             self._r = tf.matmul(self._W, c)
             return
         is_diagonal = T.shape.rank == (1 if shared else 2)
@@ -51,7 +50,7 @@ class WeightSpaceRegression(WeightGaussian):
             H, y = tf.expand_dims(T, -1) * Phi, tf.expand_dims(T, -1) * V
         else:
             H, y = tf.matmul(T, Phi, transpose_a=True), tf.matmul(T, V, transpose_a=True)
-        self._W, self._log_determinant = _inverse_root(H)
+        self._W, self._log_determinant = inverse_root(H)
         self._r = tf.matmul(self._W, tf.matmul(H, y, transpose_a=True))
 
     @property
@@ -120,56 +119,3 @@ class WeightSpaceRegression(WeightGaussian):
     def _joined(self, columns: tf.Tensor) -> tf.Tensor:
         """The inverse of :meth:`_columns`."""
         return columns if self._shared else tf.linalg.matrix_transpose(columns[..., 0])
-
-
-@tf.custom_gradient
-def _inverse_root(H: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor], Gradient]:
-    """W = C^-1, lower triangular, and log|B|, for C C^T = B = I + H^T H and H of [..., M, K]."""
-    W, log_determinant = _inverse_root_and_determinant(tf.matmul(H, H, transpose_a=True))
-
-    def gradient(dW: tf.Tensor, d_log: tf.Tensor) -> tf.Tensor:
-        twice_Q = _twice_Q(W, dW, d_log)
-        dH = tf.matmul(tf.matmul(tf.matmul(H, W, transpose_b=True), twice_Q), W)  # 2 H dB
-        return once_only((dH,), H)[0]
-
-    return (W, log_determinant), gradient
-
-
-@tf.custom_gradient
-def _inverse_root_from_moment(G: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor], Gradient]:
-    """The same for B = I + G, G of [..., K, K]."""
-    W, log_determinant = _inverse_root_and_determinant(G)
-
-    def gradient(dW: tf.Tensor, d_log: tf.Tensor) -> tf.Tensor:
-        dG = 0.5 * tf.matmul(W, tf.matmul(_twice_Q(W, dW, d_log), W), transpose_a=True)  # dB
-        return once_only((dG,), G)[0]
-
-    return (W, log_determinant), gradient
-
-
-def _inverse_root_and_determinant(G: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """W = C^-1 and log|B|, for C C^T = B = I + G."""
-    identity = tf.eye(G.shape[-1], dtype=G.dtype)
-    # What rounding can take from the smallest eigenvalue, 1, is put on top of it. That matters
-    # where the data's part is larger by about the number type's precision; the Gaussian is then
-    # narrower where they say nothing, with the KL divergence of what it is: still a bound.
-    largest = tf.reduce_max(tf.linalg.diag_part(G), axis=-1)
-    floor = 1.0 + 4.0 * np.finfo(G.dtype.as_numpy_dtype).eps * largest
-    C = tf.linalg.cholesky(floor[..., None, None] * identity + G)
-    W = tf.linalg.triangular_solve(C, tf.broadcast_to(identity, tf.shape(C)))
-    return W, 2.0 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C)), axis=-1)
-
-
-def _twice_Q(W: tf.Tensor, dW: tf.Tensor, d_log: tf.Tensor) -> tf.Tensor:
-    """2 Q, where dB = W^T Q W is the gradient of B given those of W and log|B|."""
-    # From dW = -W dC W and the differential of the Cholesky factor (Murray 2016, eq. 8 and 10):
-    #     Q = d_log I - 1/2 [Phi(dW W^T) + Phi(dW W^T)^T],
-    # where Phi takes the lower triangle and half of the diagonal.
-    lower = tf.matmul(dW, W, transpose_b=True) * _lower_triangle(W.shape[-1], W.dtype)
-    twice_Q = 2.0 * d_log[..., None, None] * tf.eye(W.shape[-1], dtype=W.dtype)
-    return twice_Q - lower - tf.linalg.matrix_transpose(lower)
-
-
-def _lower_triangle(size: int, dtype: tf.DType) -> tf.Tensor:
-    """Ones below the diagonal, halves on it, zeros above."""
-    return tf.constant(np.tril(np.ones((size, size))) - 0.5 * np.eye(size), dtype)

@@ -3,6 +3,6 @@
 from .augmentation import augmented
 from .fit import fit
 from .guard import NonFiniteError
-from .record import FitRecord, Report
+from .record import FitRecord, Recovery, Report
 
-__all__ = ["FitRecord", "NonFiniteError", "Report", "augmented", "fit"]
+__all__ = ["FitRecord", "NonFiniteError", "Recovery", "Report", "augmented", "fit"]

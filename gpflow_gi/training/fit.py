@@ -18,13 +18,14 @@ from .arguments import (
     non_negative_integer,
 )
 from .checkpoints import Checkpoints, describe_data, describe_model
-from .guard import Snapshots, recover
+from .guard import Snapshots
 from .learning_rate import describe_optimizer, make_optimizer, plain_number
 from .minibatches import Minibatches
 from .objective import bound_terms_of, kl_weight
 from .pace import Pace
 from .progress import Progress
 from .record import FitRecord, Report
+from .recovery import Recoveries
 from .replicas import Replicas
 from .steps import TrainingSteps
 
@@ -47,6 +48,7 @@ def fit(
     jit_compile: bool = False,
     strategy: Any = None,
     seed: Seed = 0,
+    recover: bool = True,
 ) -> FitRecord:
     """Maximise the model's variational bound, plus the log prior density of its parameters.
 
@@ -113,14 +115,22 @@ def fit(
         but the samples is as on one device.
     :param seed: of the minibatches and of the bound's samples: an integer or a pair of integers, or
         None for a fresh one.
+    :param recover: what to do where a bound or a gradient is NaN or infinite. True: go back to the
+        last good parameters, raise the jitter of this model's GP layers tenfold, up to a hundredth
+        of the kernel's variance, until that step is finite, and go on; if no jitter makes it
+        finite, halve the learning rate, once in a run. Each change is warned of, and is in the
+        record's `recoveries`. The jitter is part of the model from then on, here and in files.
+        False: stop.
     :return: the record; the first report is after one step and the last after the last step.
     :raises TypeError: if an argument is of the wrong kind.
     :raises ValueError: if an argument has a value that makes no sense, if the data holds NaN or
         infinity, does not fit the model or does not have the number of rows that it was built for,
         if the model has no trainable parameters, or if `checkpoint_dir` cannot be written to, or
         holds a run with other settings, of more steps, or one that cannot be read.
-    :raises NonFiniteError: at the first bound or gradient that is NaN or infinite. The model keeps
-        the last good parameters: those with which the last finite bound was computed.
+    :raises NonFiniteError: at a bound or gradient that is NaN or infinite, if `recover` is False or
+        did not help. The model keeps the last good parameters: those with which the last finite
+        bound was computed.
+    :warns UserWarning: of every change that `recover` made.
     :raises KeyboardInterrupt: if interrupted, with the model as it is after the last step, and a
         checkpoint of it if asked for.
     """
@@ -132,6 +142,8 @@ def fit(
     kl_warmup = non_negative_integer("kl_warmup", kl_warmup)
     temperature = positive_number("temperature", temperature)
     callbacks = check_callbacks(callbacks)
+    if not isinstance(recover, bool):
+        raise TypeError(f"recover must be True or False, but is {recover!r}.")
     if seed is None and checkpoint_dir is not None:
         raise ValueError("A run with a checkpoint_dir needs a seed, to be the same when resumed.")
     replicas = Replicas(strategy)
@@ -195,6 +207,16 @@ def fit(
             return record
 
     snapshots = Snapshots(run, [*model.variables, *optimizer.variables])
+    recoveries = Recoveries(
+        model,
+        run,
+        snapshots,
+        optimizer,
+        is_scheduled=schedule is not None,
+        num_samples=num_samples,
+        record=record,
+        enabled=recover,
+    )
     pace = Pace(steps)
     seconds = record.seconds
     with Progress(steps, int(run.step), num_rows, progress) as bar:
@@ -209,11 +231,12 @@ def fit(
                 started = time.perf_counter()
                 outcome = run.run(num_steps)
                 elapsed = replicas.agree(time.perf_counter() - started)
-                rate = plain_number(optimizer.learning_rate)
-                if not outcome.is_finite:
-                    raise recover(model, run, snapshots, outcome, num_samples, rate, record)
-                pace.measured(num_steps, elapsed)
                 seconds += elapsed
+                if not outcome.is_finite:
+                    recoveries.go_on(outcome)
+                    continue
+                pace.measured(num_steps, elapsed)
+                rate = plain_number(optimizer.learning_rate)
                 weight = float(kl_weight(outcome.step - 1, kl_warmup, temperature))
                 first, second = outcome.objective_terms
                 expected_log_likelihood, kl = outcome.bound_terms

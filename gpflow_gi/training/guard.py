@@ -60,47 +60,72 @@ class Snapshots:
                 return True
         return False
 
+    def keep_around(self, step: int) -> None:
+        """Go to the state after `step` steps; of all snapshots keep it and the one before it.
+
+        The steps until then need not be repeated any more.
+        """
+        if self.go_to(step - 1):
+            self.forget()
+            self.take()
+            self._steps.run(1)
+        else:
+            self.go_to(step)
+            self.forget()
+        self.take()
+
+    def forget(self) -> None:
+        """Drop all snapshots."""
+        self._taken.clear()
+
     def undo_failure(self) -> None:
         """Go back to the last snapshot if a step failed, unnoticed because of an interrupt."""
         if int(self._steps.step) == FAILED:
             self.go_to(self._taken[-1][0])
 
 
-def recover(
-    model: Any,
-    steps: TrainingSteps,
-    snapshots: Snapshots,
-    outcome: Outcome,
-    num_samples: int | None,
-    learning_rate: float,
-    record: FitRecord,
-) -> NonFiniteError:
-    """Find out what is not finite, bring back the last good parameters, and say so.
+def cause_of(model: Any, steps: TrainingSteps, outcome: Outcome, num_samples: int | None) -> str:
+    """Find out what is not finite, with the model in the state before the step that failed.
 
     :param outcome: of the call that failed.
     """
-    failed = outcome.step
-    snapshots.go_to(failed)
     if outcome.bound_is_finite:
-        what = f"the gradient of {_non_finite_gradient(model, steps, failed)}"
-        good = failed
-    else:
-        try:
-            what = _non_finite_quantity(model, steps, failed, num_samples)
-        except tf.errors.InvalidArgumentError:
-            what = f"{outcome.message!r}, that is, something"
-        good = failed - 1
+        return f"the gradient of {_non_finite_gradient(model, steps, outcome.step)}"
+    try:
+        return _non_finite_quantity(model, steps, outcome.step, num_samples)
+    except tf.errors.InvalidArgumentError:
+        return f"{outcome.message!r}, that is, something"
+
+
+def give_up(
+    snapshots: Snapshots,
+    outcome: Outcome,
+    cause: str,
+    tried: str,
+    learning_rate: float,
+    record: FitRecord,
+) -> NonFiniteError:
+    """Bring back the last good parameters, and say so.
+
+    :param outcome: of the call that failed.
+    :param cause: what was not finite.
+    :param tried: a sentence on what did not help, or "".
+    """
+    failed = outcome.step
+    good = failed if outcome.bound_is_finite else failed - 1
     if failed == 0:
+        snapshots.go_to(failed)
         kept = "These are the parameters that training started from"
     elif snapshots.go_to(good):
         kept = f"The model keeps the parameters that it had after {good} steps, the last good ones"
     else:
+        snapshots.go_to(failed)
         kept = f"The model keeps the parameters that training resumed from, after {failed} steps"
 
     quantity = "gradient" if outcome.bound_is_finite else "bound"
     message = (
-        f"The {quantity} is not finite at step {failed + 1}: {what} is NaN or infinite. "
-        f"{kept}. Things to try: {advice(learning_rate)}."
+        f"The {quantity} is not finite at step {failed + 1}: {cause} is NaN or infinite. "
+        f"{tried}{kept}. Things to try: {advice(learning_rate)}."
     )
     return NonFiniteError(message, failed + 1, record)
 

@@ -52,7 +52,7 @@ def make_optimizer(
 
     if learning_rate is None:
         return optimizer, None
-    if isinstance(_rate_of(optimizer), tf_keras.optimizers.schedules.LearningRateSchedule):
+    if has_own_schedule(optimizer):
         raise ValueError(
             "learning_rate was given, but the optimizer has a schedule of its own. "
             "Give one or the other."
@@ -104,9 +104,11 @@ def plain_number(rate: Any) -> float:
     return float(str(np.asarray(rate)))
 
 
-def _rate_of(optimizer: Any) -> Any:
+def has_own_schedule(optimizer: Any) -> bool:
+    """Whether the optimizer was made with a schedule for a rate."""
     # The public attribute gives the present value only, of a schedule too.
-    return getattr(optimizer, "_learning_rate", None)
+    rate = getattr(optimizer, "_learning_rate", None)
+    return isinstance(rate, tf_keras.optimizers.schedules.LearningRateSchedule)
 
 
 def _check_schedule(schedule: Schedule) -> None:

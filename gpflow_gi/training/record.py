@@ -77,6 +77,31 @@ class Report:
         }
 
 
+@dataclass(frozen=True)
+class Recovery:
+    """A change with which training went on after a bound or a gradient that was not finite.
+
+    :param step: number of the step that failed, counting from 1.
+    :param cause: what was not finite there.
+    :param jitter: what the jitter of the model's GP layers was raised to, relative to the kernel's
+        variance; None if it was not.
+    :param learning_rate: what the learning rate was halved to; None if it was not.
+    """
+
+    step: int
+    cause: str
+    jitter: float | None = None
+    learning_rate: float | None = None
+
+    def __str__(self) -> str:
+        change = (
+            f"the learning rate was halved, to {self.learning_rate:.3g}"
+            if self.jitter is None
+            else f"the jitter of this model was raised to {self.jitter:.0e}"
+        )
+        return f"At step {self.step} {self.cause} was NaN or infinite: {change}."
+
+
 @dataclass
 class FitRecord:
     """The reports of a training run and the time that it took.
@@ -84,11 +109,13 @@ class FitRecord:
     :param settings: what the run was started with: seed, batch size, optimizer, ...
     :param reports: about one a second, the last one at the last step.
     :param compile_seconds: seconds spent in tracing and compiling.
+    :param recoveries: what was changed to go on where a bound or a gradient was not finite.
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
     reports: list[Report] = field(default_factory=list)
     compile_seconds: float = 0.0
+    recoveries: list[Recovery] = field(default_factory=list)
 
     def __repr__(self) -> str:
         """A line for notebooks, whose cells often end in what gi.fit returns."""
@@ -127,6 +154,7 @@ class FitRecord:
             "compile_seconds": self.compile_seconds,
             "seconds_per_step": self.seconds_per_step if self.reports else None,
             "reports": [report.to_dict() for report in self.reports],
+            "recoveries": [asdict(recovery) for recovery in self.recoveries],
         }
 
     @classmethod
@@ -142,4 +170,6 @@ class FitRecord:
             settings=values["settings"],
             reports=[Report(**{name: r[name] for name in names}) for r in values["reports"]],
             compile_seconds=values["compile_seconds"],
+            # Records of version 0.1.0 have none.
+            recoveries=[Recovery(**recovery) for recovery in values.get("recoveries", [])],
         )

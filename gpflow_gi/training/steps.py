@@ -100,6 +100,7 @@ class TrainingSteps:
         # A variable, assigned in the graph along with the parameters: after an interrupt, the two
         # still belong together. FAILED after a step that was not finite.
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
+        self._rate_factor = tf.Variable(1.0, dtype=tf.float64, trainable=False, name="rate_factor")
         self._jit_compile = jit_compile
         self._compiled: Any = None
 
@@ -143,6 +144,10 @@ class TrainingSteps:
             objective_terms=_pair(means),
             bound_terms=_pair(means if self._augment is None else bound_terms),
         )
+
+    def scale_schedule(self, factor: float) -> None:
+        """From now on, multiply the schedule's rates."""
+        self._rate_factor.assign(self._rate_factor * factor)
 
     def parts_of(self, step: int) -> list[Part]:
         """The rows and the seed of a step, for each replica."""
@@ -228,7 +233,8 @@ class TrainingSteps:
             loss, gradients, terms = self.objective(step, parts)
             if self._schedule is not None:
                 rate = self._optimizer.learning_rate
-                rate.assign(tf.cast(self._schedule(step), rate.dtype))
+                factor = tf.cast(self._rate_factor, rate.dtype)
+                rate.assign(factor * tf.cast(self._schedule(step), rate.dtype))
             gradient_is_finite = self._replicas.each(self._update, gradients)
             finite = tf.stack([tf.math.is_finite(loss), gradient_is_finite])
             went_well = tf.reduce_all(finite)

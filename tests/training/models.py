@@ -6,6 +6,7 @@ import tensorflow as tf
 from gpflow.base import Parameter
 from gpflow.utilities import positive
 
+from gpflow_gi.jitter import new_jitter_scale
 from gpflow_gi.seeds import standard_normal
 
 
@@ -82,6 +83,49 @@ class FailingWithDiagnosis(FailingModel):
         assert self.level.numpy() < 0.0, "must be asked with the failing parameters"
         assert data[0].shape == [1, 1] and seed.shape == [2]
         return "layer 1 of 1 (Test): its level"
+
+
+class JitterModel(FailingModel):
+    """Its bound is NaN below 0 unless its jitter is at least so many times the default."""
+
+    def __init__(self, start, needed):
+        super().__init__(start, "bound")
+        self.jitter_scale = new_jitter_scale()
+        self.needed = needed
+
+    _TF_MODULE_IGNORED_PROPERTIES = frozenset(
+        {*FailingModel._TF_MODULE_IGNORED_PROPERTIES, "jitter_scale"}
+    )
+
+    def bound_terms(self, data, num_samples=None, seed=None):
+        level = tf.convert_to_tensor(self.level)
+        fails = (level < 0.0) & (self.jitter_scale < self.needed)
+        # The larger the jitter, the smaller the bound.
+        rest = -level - 0.5 * self.other**2 - self.jitter_scale
+        return tf.where(fails, tf.constant(np.nan, level.dtype), rest), tf.zeros_like(level)
+
+
+class SteepModel(gpflow.models.BayesianModel):
+    """-1/2 curvature level^2, and NaN beyond 10: gradient ascent diverges at rates above
+    2 / curvature."""
+
+    def __init__(self, start, curvature):
+        super().__init__()
+        self.num_data = 1
+        self.level = Parameter(start)
+        self.curvature = curvature
+
+    def maximum_log_likelihood_objective(self, data):
+        raise NotImplementedError
+
+    def bound_terms(self, data, num_samples=None, seed=None):
+        level = tf.convert_to_tensor(self.level)
+        bound = -0.5 * self.curvature * level**2
+        inside = tf.abs(level) < 10.0
+        return tf.where(inside, bound, tf.constant(np.nan, level.dtype)), tf.zeros_like(level)
+
+
+DATA = (np.zeros((1, 1)), np.zeros((1, 1)))
 
 
 def linear_data(num_rows=20, num_inputs=2, seed=0):

@@ -7,10 +7,9 @@ from gpflow.keras import tf_keras
 
 from gpflow_gi.training import NonFiniteError
 
-from .models import FailingModel, FailingWithDiagnosis, train, values
+from .models import DATA, FailingModel, FailingWithDiagnosis, train, values
 
 pytestmark = pytest.mark.compiled
-DATA = (np.zeros((1, 1)), np.zeros((1, 1)))
 
 
 def fail(model, monkeypatch=None, call_seconds=1e9, **kwargs):
@@ -19,7 +18,7 @@ def fail(model, monkeypatch=None, call_seconds=1e9, **kwargs):
         monkeypatch.setattr("gpflow_gi.training.pace.CALL_SECONDS", call_seconds)
     optimizer = tf_keras.optimizers.SGD(1.0, momentum=kwargs.pop("momentum", 0.0))
     with pytest.raises(NonFiniteError) as caught:
-        train(model, DATA, steps=100, optimizer=optimizer, **kwargs)
+        train(model, DATA, steps=100, optimizer=optimizer, recover=False, **kwargs)
     return caught.value, optimizer
 
 

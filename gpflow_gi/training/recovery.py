@@ -1,0 +1,154 @@
+"""How training goes on after a bound or a gradient that is not finite.
+
+From the last good parameters, with more jitter on this model's kernel matrices if that makes the
+step finite, and otherwise once with half the learning rate. What it does is a function of the state
+in which the step failed, so that runs repeat exactly.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import tensorflow as tf
+
+from ..jitter import LARGEST_JITTER, Jitter
+from .guard import Snapshots, cause_of, give_up
+from .learning_rate import has_own_schedule, plain_number
+from .record import FitRecord, Recovery
+from .steps import Outcome, TrainingSteps
+
+
+class Recoveries:
+    """The recoveries of one run.
+
+    :param model: what is trained.
+    :param steps: the run.
+    :param snapshots: of its states.
+    :param optimizer: its optimizer.
+    :param is_scheduled: whether the run has a schedule of its own.
+    :param num_samples: S of its bound; None for the model's own number.
+    :param record: what was done is added to it.
+    :param enabled: False for none: the first failure is an error.
+    """
+
+    def __init__(
+        self,
+        model: tf.Module,
+        steps: TrainingSteps,
+        snapshots: Snapshots,
+        optimizer: Any,
+        *,
+        is_scheduled: bool,
+        num_samples: int | None,
+        record: FitRecord,
+        enabled: bool,
+    ) -> None:
+        self._model = model
+        self._steps = steps
+        self._snapshots = snapshots
+        self._optimizer = optimizer
+        self._is_scheduled = is_scheduled
+        self._num_samples = num_samples
+        self._record = record
+        self._enabled = enabled
+        self._jitter = Jitter(model)
+        if is_scheduled:
+            for _ in range(self._num_halved):  # before this run was resumed
+                steps.scale_schedule(0.5)
+
+    def go_on(self, outcome: Outcome) -> None:
+        """Change what makes the step that failed finite.
+
+        :param outcome: of the call that failed.
+        :raises NonFiniteError: if nothing does, or if nothing shall be changed. The model keeps the
+            last good parameters.
+        """
+        rate = plain_number(self._optimizer.learning_rate)
+        self._snapshots.keep_around(outcome.step)
+        cause = cause_of(self._model, self._steps, outcome, self._num_samples)
+        tried = ""
+        if self._enabled:
+            if self._raise_jitter(outcome.step, cause) or self._halve_rate(outcome.step, cause):
+                return
+            tried = self._tried()
+        raise give_up(self._snapshots, outcome, cause, tried, rate, self._record)
+
+    @property
+    def _num_halved(self) -> int:
+        return sum(one.learning_rate is not None for one in self._record.recoveries)
+
+    def _raise_jitter(self, failed: int, cause: str) -> bool:
+        before = self._jitter.get()
+        while self._jitter.raise_tenfold():
+            self._snapshots.go_to(failed)
+            if self._steps.run(1).is_finite:
+                self._note(Recovery(failed + 1, cause, jitter=self._jitter.value))
+                # Steps before this one can be repeated with the jitter of then alone.
+                self._snapshots.go_to(failed)
+                self._snapshots.forget()
+                return True
+        self._jitter.set(before)
+        return False
+
+    def _halve_rate(self, failed: int, cause: str) -> bool:
+        if self._num_halved or has_own_schedule(self._optimizer):
+            return False
+        if not self._snapshots.go_to(failed - 1):
+            return False
+        if self._is_scheduled:
+            self._steps.scale_schedule(0.5)
+        rate = 0.5 * plain_number(self._optimizer.learning_rate)
+        self._optimizer.learning_rate.assign(rate)
+        self._snapshots.forget()
+        self._note(Recovery(failed + 1, cause, learning_rate=rate))
+        return True
+
+    def _note(self, recovery: Recovery) -> None:
+        self._record.recoveries.append(recovery)
+        warnings.warn(str(recovery), stacklevel=5)
+
+    def _tried(self) -> str:
+        tried = []
+        if self._jitter.value > 0.0:
+            tried.append(f"a jitter of up to {LARGEST_JITTER:g}")
+        if self._num_halved:
+            tried.append("half the learning rate")
+        return f"It was so with {' and with '.join(tried)} too. " if tried else ""
+
+
+class EpochRecovery:
+    """The recoveries of a run that can go back to the start of an epoch only.
+
+    :param model: what is trained.
+    :param optimizer: built.
+    """
+
+    def __init__(self, model: tf.Module, optimizer: Any) -> None:
+        self._optimizer = optimizer
+        self._jitter = Jitter(model)
+        self._before = self._jitter.get()
+        self.made: list[Recovery] = []
+        """What was changed."""
+
+    def change(self, step: int, cause: str) -> bool:
+        """Raise the jitter tenfold, or, where that has not helped, halve the learning rate once.
+
+        :param step: number of the step that failed, counting from 1.
+        :param cause: what was not finite there.
+        :return: False, and nothing done, if both were tried.
+        """
+        if any(one.learning_rate is not None for one in self.made):
+            return False
+        if self._jitter.raise_tenfold():
+            made = Recovery(step, cause, jitter=self._jitter.value)
+        elif has_own_schedule(self._optimizer):
+            return False
+        else:
+            self._jitter.set(self._before)
+            rate = 0.5 * plain_number(self._optimizer.learning_rate)
+            self._optimizer.learning_rate.assign(rate)
+            made = Recovery(step, cause, learning_rate=rate)
+        self.made.append(made)
+        warnings.warn(str(made), stacklevel=3)
+        return True
