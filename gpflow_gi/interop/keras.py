@@ -367,7 +367,8 @@ class KerasDeepGP(tf_keras.Model):
         keys = sorted(set(store.keys()) - set(jitters), key=int)
         values = [np.asarray(store[key]) for key in keys]
         saved, here = ([_shape_and_type(v) for v in vs] for vs in (values, variables))
-        if saved != here:
+        scales = jitter_scales(self.deep_gp)
+        if saved != here or len(jitters) not in (0, len(scales)):
             raise ValueError(
                 f"The file holds {len(saved)} weights and the model has {len(here)}, or they "
                 "differ in shape or type: the file is of another model. Nothing was loaded."
@@ -375,7 +376,7 @@ class KerasDeepGP(tf_keras.Model):
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)
         # Files of version 0.1.0 have none.
-        for i, scale in enumerate(jitter_scales(self.deep_gp)):
+        for i, scale in enumerate(scales):
             scale.assign(np.asarray(store[f"{_JITTER}{i}"]) if jitters else 1.0)
 
     def save(self, filepath: Any, *arguments: Any, **options: Any) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from .arguments import (
     non_negative_integer,
 )
 from .checkpoints import Checkpoints, describe_data, describe_model
+from .convergence import ConvergenceWarning, shortcoming_of
 from .guard import Snapshots
 from .learning_rate import describe_optimizer, make_optimizer, plain_number
 from .minibatches import Minibatches
@@ -131,6 +133,8 @@ def fit(
         did not help. The model keeps the last good parameters: those with which the last finite
         bound was computed.
     :warns UserWarning: of every change that `recover` made.
+    :warns ConvergenceWarning: if the bound is worse at the end than at the start, or if it still
+        rises in the last tenth of the steps by more than the noise of the reports.
     :raises KeyboardInterrupt: if interrupted, with the model as it is after the last step, and a
         checkpoint of it if asked for.
     """
@@ -263,4 +267,7 @@ def fit(
             raise
     if checkpoints is not None:
         checkpoints.save(record)
+    shortcoming = shortcoming_of(record, num_rows)
+    if shortcoming is not None:
+        warnings.warn(shortcoming, ConvergenceWarning, stacklevel=2)
     return record

@@ -1,6 +1,7 @@
 """Models of this library as Keras models."""
 
 import copy
+import warnings
 
 import gpflow
 import numpy as np
@@ -10,6 +11,7 @@ import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
 import gpflow_gi as gi
+from gpflow_gi.jitter import jitter_scales
 
 from ..builders import random_data, random_deep_gp
 
@@ -343,17 +345,91 @@ def test_predictions_are_the_same_at_every_call(rng):
 # ----------------------------------------------------------------------------------------- errors
 
 
-def test_a_bound_that_is_not_finite_is_named_and_undone(rng):
+@pytest.mark.parametrize("recover", [True, False])
+def test_a_bound_that_is_not_finite_is_named_and_undone(recover, rng):
     keras = compiled(two_layers())
     before = values(keras.deep_gp)
     explode = tf_keras.callbacks.LearningRateScheduler(lambda epoch: 0.0 if epoch == 0 else 1e30)
-    with pytest.raises(
-        gi.training.NonFiniteError,
-        match=r"at step 5, in epoch 2: .* is NaN or infinite. The model is what it was .* jitter",
-    ) as error:
-        keras.fit(data_of(rng), batch_size=3, epochs=3, verbose=0, callbacks=[explode])
+    with (
+        warnings.catch_warnings(),
+        pytest.raises(
+            gi.training.NonFiniteError,
+            match=r"step 5, in epoch 2: .* is NaN or infinite. The model is what it was .* jitter",
+        ) as error,
+    ):
+        warnings.simplefilter("ignore" if recover else "error")
+        keras.fit(
+            data_of(rng), batch_size=3, epochs=3, verbose=0, callbacks=[explode], recover=recover
+        )
     assert error.value.step == 5
     assert_same(before, values(keras.deep_gp))
+    assert all(scale == 1.0 for scale in jitter_scales(keras.deep_gp))
+
+
+def scales_from(model, epoch, value):
+    """A callback that gives the layers another jitter from an epoch on."""
+
+    def set_scales(now, logs):
+        for scale in jitter_scales(model):
+            scale.assign(value if now >= epoch else 1.0)
+
+    return tf_keras.callbacks.LambdaCallback(on_epoch_begin=set_scales)
+
+
+def test_jitter_is_raised_and_the_epoch_repeated(monkeypatch):
+    data, options = data_of(np.random.default_rng(1)), dict(batch_size=3, verbose=0, shuffle=False)
+    expected = compiled(two_layers(), tf_keras.optimizers.Adam(0.01))
+    plain = expected.fit(
+        data, epochs=3, callbacks=[scales_from(expected.deep_gp, 1, 100.0)], **options
+    )
+
+    keras = compiled(two_layers(), tf_keras.optimizers.Adam(0.01))
+    scale = jitter_scales(keras.deep_gp)[0]
+    terms = gi.models.DeepGP.bound_terms
+
+    def failing(model, *arguments):
+        first, second = terms(model, *arguments)
+        fails = (keras.optimizer.iterations >= 4) & (scale < 100.0)
+        return tf.where(fails, tf.constant(np.nan, first.dtype), first), second
+
+    monkeypatch.setattr(gi.models.DeepGP, "bound_terms", failing)
+    epochs = []
+    note = tf_keras.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, _: epochs.append(epoch))
+    with pytest.warns(UserWarning, match="At step 5 .* the jitter .* raised to 1e-0") as caught:
+        history = keras.fit(data, epochs=3, callbacks=[note], **options)
+    assert len(caught) == len(history.recoveries) == 2
+    assert epochs == [0, 1, 1, 1, 2]
+    assert history.epoch == plain.epoch == [0, 1, 2]
+    assert int(keras.optimizer.iterations) == 9 and scale == 100.0
+    assert_same(values(expected.deep_gp), values(keras.deep_gp))
+    assert history.history == plain.history
+
+
+def test_the_rate_is_halved_where_no_jitter_helps(rng, monkeypatch):
+    keras = compiled(one_layer(), SGD(RATE))
+    terms = gi.models.DeepGP.bound_terms
+
+    def failing(model, *arguments):
+        first, second = terms(model, *arguments)
+        fails = keras.optimizer.learning_rate == RATE
+        return tf.where(fails, tf.constant(np.nan, first.dtype), first), second
+
+    monkeypatch.setattr(gi.models.DeepGP, "bound_terms", failing)
+    with pytest.warns(UserWarning):
+        history = keras.fit(data_of(rng), epochs=1, verbose=0)
+    assert [one.learning_rate for one in history.recoveries][-1] == RATE / 2
+    assert keras.optimizer.learning_rate == RATE / 2
+    assert all(scale == 1.0 for scale in jitter_scales(keras.deep_gp))
+
+
+def test_weights_files_hold_the_jitter(tmp_path):
+    path = tmp_path / "a.weights.h5"
+    first, second = compiled(two_layers()), compiled(two_layers())
+    for scale in jitter_scales(first.deep_gp):
+        scale.assign(100.0)
+    first.save_weights(path)
+    second.load_weights(path)
+    assert all(scale == 100.0 for scale in jitter_scales(second.deep_gp))
 
 
 def test_mistakes_are_named(rng):

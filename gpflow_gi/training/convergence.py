@@ -1,0 +1,60 @@
+"""Runs that ended too early, or worse than they began."""
+
+import numpy as np
+
+from .record import FitRecord, Report
+
+FEWEST_REPORTS = 12
+"""Of a run of which anything is said: fewer do not tell a slope from noise."""
+
+
+class ConvergenceWarning(UserWarning):
+    """Training ended with a bound that still rises, or that is worse than at the start."""
+
+
+def shortcoming_of(record: FitRecord, num_rows: int) -> str | None:
+    """Compare the end of a run with its start, and with itself.
+
+    Over the last third of the steps, a line through the reported bounds tells level and slope, and
+    the reports' standard deviation about it their noise. With KL weights of a warm-up, all bounds
+    are taken with the weight of the end.
+
+    :param record: of the whole run.
+    :param num_rows: N, of the data.
+    :return: a sentence, if the bound is worse at the end than at the start, or if it rises in the
+        last tenth of the steps by more than its noise; otherwise None.
+    """
+    reports = record.reports
+    steps = np.array([report.step for report in reports])
+    if len(steps) < FEWEST_REPORTS:
+        return None
+    values = np.array([_value(report, reports[-1]) for report in reports])
+    late = steps > steps[-1] * 2 / 3
+    if late.sum() < 4:
+        return None
+    since = steps[late] - steps[-1]
+    slope, level = np.polyfit(since, values[late], 1)
+    noise = float(np.std(values[late] - level - slope * since, ddof=2))
+    name = reports[-1].objective_name
+    # The first report is of one step, those at the end are means of many.
+    steps_in_a_report = steps[-1] / 3 / late.sum()
+    start, end = values[0], values[late].mean()
+    if start - end > min(3 * noise * np.sqrt(steps_in_a_report), num_rows):
+        return (
+            f"The {name} is {end:.6g} nats at the end and was {start:.6g} at the start: training "
+            "made the model worse. Try a lower learning rate."
+        )
+    rise = slope * steps[-1] / 10
+    if rise > noise:
+        return (
+            f"The {name} still rises: by {rise:.3g} nats in the last tenth of the steps, with a "
+            f"noise of {noise:.3g}. Train for more steps, or at a higher learning rate."
+        )
+    return None
+
+
+def _value(report: Report, last: Report) -> float:
+    """A report's objective with the weight of the last one, in nats."""
+    if report.augmented_bound is not None:
+        return report.augmented_bound
+    return report.expected_log_likelihood - last.kl_weight * report.kl
