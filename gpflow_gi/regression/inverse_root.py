@@ -53,7 +53,7 @@ def inverse_root_in_units(K: tf.Tensor, T: tf.Tensor) -> tuple[tf.Tensor, tf.Ten
     def root(K: tf.Tensor, T: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor, tf.Tensor], Gradient]:
         KT = _times(K, T)
         J, log_determinant = _inverse_root(tf.matmul(T, KT, transpose_a=True))
-        W = tf.matmul(J, T, transpose_b=True)
+        W = _times(J, tf.transpose(T))
 
         def gradient(dW: tf.Tensor, dJ: tf.Tensor, d_log: tf.Tensor) -> tuple[tf.Tensor, ...]:
             # W moves with J: what it asks of J is dW T.

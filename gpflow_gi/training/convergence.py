@@ -7,6 +7,9 @@ from .record import FitRecord, Report
 FEWEST_REPORTS = 12
 """Of a run of which anything is said: fewer do not tell a slope from noise."""
 
+SMALLEST_RISE = 1.0
+"""In nats: less is nothing to train for."""
+
 
 class ConvergenceWarning(UserWarning):
     """Training ended with a bound that still rises, or that is worse than at the start."""
@@ -22,7 +25,7 @@ def shortcoming_of(record: FitRecord, num_rows: int) -> str | None:
     :param record: of the whole run.
     :param num_rows: N, of the data.
     :return: a sentence, if the bound is worse at the end than at the start, or if it rises in the
-        last tenth of the steps by more than its noise; otherwise None.
+        last tenth of the steps by more than its noise and than a nat; otherwise None.
     """
     reports = record.reports
     steps = np.array([report.step for report in reports])
@@ -45,7 +48,7 @@ def shortcoming_of(record: FitRecord, num_rows: int) -> str | None:
             "made the model worse. Try a lower learning rate."
         )
     rise = slope * steps[-1] / 10
-    if rise > noise:
+    if rise > max(noise, SMALLEST_RISE):
         return (
             f"The {name} still rises: by {rise:.3g} nats in the last tenth of the steps, with a "
             f"noise of {noise:.3g}. Train for more steps, or at a higher learning rate."

@@ -134,7 +134,7 @@ def fit(
         bound was computed.
     :warns UserWarning: of every change that `recover` made.
     :warns ConvergenceWarning: if the bound is worse at the end than at the start, or if it still
-        rises in the last tenth of the steps by more than the noise of the reports.
+        rises in the last tenth of the steps by more than the noise of the reports and than a nat.
     :raises KeyboardInterrupt: if interrupted, with the model as it is after the last step, and a
         checkpoint of it if asked for.
     """

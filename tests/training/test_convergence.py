@@ -49,6 +49,9 @@ def test_a_rise_above_the_noise_is_named():
     assert "still rises: by 10" in sentence and "ELBO" in sentence and "more steps" in sentence
     # 1 nat in the last tenth, with a noise of 3.
     assert shortcoming_of(record_of(0.01 * STEPS + noise(15.0)), num_rows=100) is None
+    # Without noise, less than a nat.
+    assert shortcoming_of(record_of(0.009 * STEPS), num_rows=100) is None
+    assert shortcoming_of(record_of(0.011 * STEPS), num_rows=100) is not None
 
 
 def test_an_end_below_the_start_is_named():
