@@ -71,8 +71,8 @@ class PseudoData(gpflow.Module):
             self.pseudo_precision = Parameter(Lambda, transform=bounded)
         else:
             _check_positive_definite(Lambda)
-            # T T^T, with the logarithms of T's squared diagonal free, and T's other entries in
-            # units of the diagonal.
+            # T T^T, with the logarithms of T's squared diagonal free, and its other entries in
+            # units of their rows.
             log_square = tfp.bijectors.Chain([tfp.bijectors.Power(0.5), bounded])
             fill = tfp.bijectors.FillScaleTriL(diag_bijector=log_square, diag_shift=None)
             self._triangle = tfp.bijectors.Chain([RowUnits(), fill])

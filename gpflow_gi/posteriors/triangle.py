@@ -1,4 +1,4 @@
-"""Triangular matrices whose entries below the diagonal are relative to it."""
+"""Roots of precision matrices, whose entries below the diagonal have a unit for each row."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import tensorflow_probability as tfp
 
 
 class RowUnits(tfp.bijectors.Bijector):
-    """L -> diag(L) (I + L below the diagonal), for lower triangular L with a positive diagonal.
+    """L -> T with the diagonal d of L, and T_ij = d_i / sqrt(1 + d_i^2) L_ij below it.
 
-    Row i of the result is in units of its diagonal entry. A step of an optimizer, which has one
-    size for all entries, then means the same in every row, and the same whatever the scale is.
+    L is lower triangular with a positive diagonal. Where an entry of the diagonal is small, those
+    left of it are in units of it; where it is large, they stay as they are. An optimizer's steps
+    have one size for all entries: without units they are far too large where the diagonal is small,
+    and the matrix becomes singular; with units of the diagonal everywhere, they are too large
+    where it is large.
     """
 
     def __init__(self, validate_args: bool = False, name: str = "row_units") -> None:
@@ -31,14 +34,18 @@ class RowUnits(tfp.bijectors.Bijector):
 
     def _forward(self, L: tf.Tensor) -> tf.Tensor:
         diagonal = tf.linalg.diag_part(L)
-        return tf.linalg.set_diag(diagonal[..., None] * L, diagonal)
+        return tf.linalg.set_diag(_unit(diagonal)[..., None] * L, diagonal)
 
     def _inverse(self, T: tf.Tensor) -> tf.Tensor:
         diagonal = tf.linalg.diag_part(T)
-        return tf.linalg.set_diag(T / diagonal[..., None], diagonal)
+        return tf.linalg.set_diag(T / _unit(diagonal)[..., None], diagonal)
 
     def _forward_log_det_jacobian(self, L: tf.Tensor) -> tf.Tensor:
         # Row i has i entries below the diagonal, counting from 0.
-        diagonal = tf.linalg.diag_part(L)
-        entries = tf.constant(np.arange(L.shape[-1]), diagonal.dtype)
-        return tf.reduce_sum(entries * tf.math.log(diagonal), axis=-1)
+        entries = tf.constant(np.arange(L.shape[-1]), L.dtype)
+        log_units = tf.math.log(_unit(tf.linalg.diag_part(L)))
+        return tf.reduce_sum(entries * log_units, axis=-1)
+
+
+def _unit(diagonal: tf.Tensor) -> tf.Tensor:
+    return diagonal * tf.math.rsqrt(1.0 + tf.square(diagonal))
