@@ -188,20 +188,6 @@ def test_interrupt(capsys, compare_that, csv, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
-def test_training_that_fails(capsys, compare_that, csv, tmp_path):
-    from gpflow_gi.training import FitRecord, NonFiniteError
-
-    def fail(*arguments, **keywords):
-        raise NonFiniteError("The bound is nan\nin step 7.", step=7, record=FitRecord())
-
-    compare_that(fail)
-    out = str(tmp_path / "out")
-    assert main(["compare", "--data", csv(random_csv()), "--target", "y", "--out", out]) == 1
-    error = capsys.readouterr().err
-    assert error == "gpflow-gi: error: The bound is nan in step 7. Nothing was written.\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
-
-
 def test_settings_fit_the_data(capsys, compare_that, csv, tmp_path):
     asked = []
 

@@ -38,6 +38,7 @@ class Trained:
     :param compile_seconds: of training, before its first step.
     :param num_parameters: numbers that were trained.
     :param hyperparameters: what became of the few of them.
+    :param notes: what training had to change to come to its end, a sentence each.
     """
 
     predict: Callable[[Array], tuple[Array, Array]]
@@ -47,6 +48,7 @@ class Trained:
     compile_seconds: float
     num_parameters: int
     hyperparameters: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
 
 
 def train_method(method: Method, budget: Budget, X: Array, Y: Array, seed: int) -> Trained:
@@ -180,6 +182,7 @@ def _trained_by_adam(
         compile_seconds=record.compile_seconds,
         num_parameters=_num_parameters(model),
         hyperparameters=_few_numbers(model),
+        notes=tuple(map(str, getattr(record, "recoveries", []))),
     )
 
 
