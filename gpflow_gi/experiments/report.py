@@ -18,7 +18,7 @@ from tabulate import tabulate
 
 from gpflow_gi import plotting
 from gpflow_gi.experiments.compare import INTERVAL, Comparison, Failure, Result
-from gpflow_gi.experiments.results_folder import put_file, remove_file
+from gpflow_gi.experiments.results_folder import ResultsFolderError, put_file, remove_file
 from gpflow_gi.json_file import versions, with_none_for_non_finite
 from gpflow_gi.printable import labels, printable
 from gpflow_gi.training import FitRecord
@@ -229,7 +229,8 @@ def write(comparison: Comparison, folder: Path) -> None:
     that of an earlier comparison.
 
     :param folder: where to write; it is made if need be.
-    :raises gpflow_gi.experiments.results_folder.ResultsFolderError: if that cannot be done.
+    :raises gpflow_gi.experiments.results_folder.ResultsFolderError: if that cannot be done, or a
+        figure not be drawn.
     """
     numbers = json.dumps(as_json(comparison), indent=2, allow_nan=False)
     figures = {"training_curves.png": training_figure, "predictions.png": predictions_figure}
@@ -238,7 +239,12 @@ def write(comparison: Comparison, folder: Path) -> None:
         put_file(folder / "table.txt", f"{table(comparison)}\n".encode())
         for name, draw in figures.items():
             if comparison.results:
-                put_file(folder / name, _picture(draw(comparison)))
+                try:
+                    picture = _picture(draw(comparison))
+                except Exception as error:  # no reason to lose the models that are still to come
+                    why = _line(f"{type(error).__name__}: {error}")
+                    raise ResultsFolderError(f"{folder / name} cannot be drawn: {why}") from error
+                put_file(folder / name, picture)
             else:
                 remove_file(folder / name)
 

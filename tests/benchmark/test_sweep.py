@@ -204,6 +204,7 @@ def kept_so_far(folder):
     return kept(folder)
 
 
+@pytest.mark.slow
 def test_drivers_killed_again_and_again_do_nothing_twice(folder, counts, driver):
     budget = {"counts": counts, "seconds": 0.1}
     for kill in range(3):

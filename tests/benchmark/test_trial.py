@@ -45,7 +45,7 @@ def sine(num_rows=60, unit=1.0):
     return Table("sine", X, Y, ("x", "not used", "constant"), "y")
 
 
-QUICKLY_TESTED = {"linear", "gp", "svgp", "dgp-local-2", "dgp-global-3", "bnn-factorised-global"}
+QUICKLY_TESTED = {"linear", "gp", "svgp", "dgp-global-2", "bnn-factorised-global"}
 
 
 @pytest.mark.compiled
@@ -75,7 +75,9 @@ def test_every_method_gives_a_whole_record(method):
 @pytest.mark.compiled
 def test_the_same_trial_has_the_same_numbers_and_leaves_no_setting_behind():
     gpflow.config.set_default_float(np.float32)
-    first, second, other = (run_trial(sine(), 0, "dgp-global-2", TINY, seed) for seed in (1, 1, 2))
+    first, second, other = (
+        run_trial(sine(), 0, "bnn-factorised", TINY, seed) for seed in (1, 1, 2)
+    )
     assert first["metrics"] == second["metrics"] != other["metrics"]
     assert first["hyperparameters"] == second["hyperparameters"]
     assert gpflow.default_float() == np.float32
@@ -143,7 +145,10 @@ def test_the_evidence_of_linear_regression_is_that_of_its_kernel():
 
 @pytest.mark.slow
 @pytest.mark.skipif("GPFLOW_GI_DATA" not in os.environ, reason="GPFLOW_GI_DATA is not set")
-@pytest.mark.parametrize(("name", "split", "at_least"), [("yacht", 2, 1.5), ("energy", 0, 1.3)])
+@pytest.mark.parametrize(
+    ("name", "split", "at_least"),
+    [("yacht", 2, 1.5), pytest.param("energy", 0, 1.3, marks=pytest.mark.longest)],
+)
 def test_exact_gps_where_one_start_is_not_enough(name, split, at_least):
     assert run_trial(name, split, "gp")["metrics"]["elbo"] > at_least
 

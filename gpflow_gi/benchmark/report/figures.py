@@ -169,7 +169,7 @@ def rank_diagram(ranks: Ranks) -> Figure:
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(7.5, 1.1 + 0.17 * len(mean)), layout="constrained")
         ax = figure.subplots()
-        critical_difference_diagram(
+        drawn = critical_difference_diagram(
             mean,
             posthoc_nemenyi_friedman(ranks.loss),
             alpha=LEVEL,
@@ -181,6 +181,9 @@ def rank_diagram(ranks: Ranks) -> Figure:
             crossbar_props={"color": BEST, "linewidth": 2.4},
             text_h_margin=0.02 * np.ptp(mean) + 0.02,
         )
+        # The order of a set of names, which differs from process to process.
+        for (bar,) in drawn["crossbars"]:
+            bar.set_xdata(sorted(bar.get_xdata()))
         start = float(mean.iloc[0])
         ax.plot([start, start + ranks.critical_difference], [1.1, 1.1], color=INK, linewidth=1.6)
         ax.text(start, 1.35, f"critical difference {ranks.critical_difference:.2f}", va="bottom")
