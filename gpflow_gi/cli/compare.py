@@ -221,7 +221,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"\nThe numbers and the figures are in {out}{os.sep}", flush=True)
     if not comparison.failures:
         return 0
-    failed = "; ".join(f"{one.name} ({one.reason})" for one in comparison.failures)
+    failed = "; ".join(f"{one.name} ({report.reason(one)})" for one in comparison.failures)
     count = f"{len(comparison.failures)} of {len(comparison.outcomes)} models failed"
     return say_error(f"{count}: {failed}", FAILED)
 

@@ -134,12 +134,13 @@ def compare(
     outcomes: list[Result | Failure] = []
     for name, build in models.items():
         announce(name)
+        record = None
         try:
             model = build()
             record = _trained(model, X, Y, settings, progress)
             outcomes.append(_measured(name, model, record, (X, Y), X_test, test, targets, settings))
         except Exception as error:
-            outcomes.append(_failure(name, error))
+            outcomes.append(_failure(name, error, record))
         left = tuple(models)[len(outcomes) :]
         comparison = Comparison(settings, train, test, targets, list(outcomes), left)
         ended(comparison)
@@ -192,13 +193,13 @@ def _measured(
     )
 
 
-def _failure(name: str, error: Exception) -> Failure:
+def _failure(name: str, error: Exception, record: FitRecord | None) -> Failure:
     return Failure(
         name=name,
         kind=type(error).__name__,
         reason=" ".join(str(error).split()),
         traceback="".join(traceback.format_exception(error)),
-        record=error.record if isinstance(error, NonFiniteError) else None,
+        record=error.record if isinstance(error, NonFiniteError) else record,
     )
 
 

@@ -26,6 +26,9 @@ from gpflow_gi.training import FitRecord
 _LONGEST = 30
 """Characters of a name in a figure's title."""
 
+_LONGEST_REASON = 500
+"""Characters of an error's message below the table: TensorFlow's can fill pages."""
+
 _MOST_DOTS = 300
 """More held-out rows than this hide each other in a figure."""
 
@@ -39,7 +42,7 @@ def table(comparison: Comparison) -> str:
         disable_numparse=True,
         colalign=("left", *6 * ("right",)),
     )
-    notes = [f"{failure.name} failed: {_reason(failure)}" for failure in comparison.failures]
+    notes = [f"{failure.name} failed: {reason(failure)}" for failure in comparison.failures]
     for result in comparison.results:
         notes += [f"{result.name}: {_line(text)}" for text in recoveries(result.record)]
     if comparison.left:
@@ -63,9 +66,11 @@ def _row(outcome: Result | Failure) -> tuple[str, ...]:
     )
 
 
-def _reason(failure: Failure) -> str:
-    """The message; with the name of the error, if that is not one of training."""
+def reason(failure: Failure) -> str:
+    """The message in a line; with the name of the error, if that is not one of training."""
     said = _line(failure.reason)
+    if len(said) > _LONGEST_REASON:
+        said = f"{said[:_LONGEST_REASON]}… (all of it is in results.json)"
     return said if failure.kind == "NonFiniteError" else f"{failure.kind}: {said}"
 
 

@@ -125,6 +125,15 @@ def test_numbers_that_are_not_finite_are_null(tmp_path):
     assert "NaN" not in path.read_text()
 
 
+def test_notes_of_the_attempt_stand_before_those_of_the_trial():
+    result = {"metrics": {}, "notes": ["of training"]}
+    assert records.done(trial(), "now", 1.0, result, ["of a worker"])["notes"] == [
+        "of a worker", "of training"
+    ]  # fmt: skip
+    assert "notes" not in records.done(trial(), "now", 1.0, {"metrics": {}})
+    assert records.failed(trial(), "now", 1.0, "E", "no", notes=["so"])["notes"] == ["so"]
+
+
 def test_messages_of_failures_are_one_line():
     record = records.failed(trial(), records.now(), 1.0, "ValueError", "one\n  two", "trace\n")
     assert record["error"] == {"type": "ValueError", "message": "one two", "traceback": "trace\n"}

@@ -10,9 +10,10 @@ import pytest
 from scipy import stats
 
 import gpflow_gi as gi
-from gpflow_gi.benchmark import BUDGETS, METHODS, Budget, run_trial
+from gpflow_gi.benchmark import BUDGETS, METHODS, Budget, run_trial, train
 from gpflow_gi.datasets import DataError, Standardiser, Table, standard_split
 from gpflow_gi.json_file import with_none_for_non_finite
+from gpflow_gi.training import FitRecord
 
 TINY = Budget(
     name="tiny",
@@ -122,6 +123,14 @@ def test_a_gp_on_many_rows_is_a_sparse_one():
     assert sparse["metrics"]["elbo"] < exact["metrics"]["elbo"] + 1e-6
     assert sparse["metrics"]["elbo"] > exact["metrics"]["elbo"] - 0.5
     assert sparse["trial"]["method"] == "gp-25"
+
+
+def test_what_training_had_to_change_is_noted(monkeypatch):
+    record, plain = FitRecord(), FitRecord()
+    record.recoveries = [ArithmeticError("At step 7 the jitter was raised.")]  # has a text
+    for returned, notes in ((record, ["At step 7 the jitter was raised."]), (plain, None)):
+        monkeypatch.setattr(train, "fit", lambda *_, returned=returned, **__: returned)
+        assert run_trial(sine(), 0, "svgp", TINY).get("notes") == notes
 
 
 def test_linear_regression_predicts_lines():

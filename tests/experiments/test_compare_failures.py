@@ -122,7 +122,7 @@ def test_a_model_that_fails_has_a_row_that_says_so_and_the_others_are_compared(c
 @pytest.mark.parametrize("where", ["building", "measuring", "predicting"])
 def test_whatever_fails_is_a_row(comparing, monkeypatch, where):
     def raises(*arguments, **options):
-        raise ValueError("no\nsuch thing")
+        raise ValueError("no\nsuch thing" + 1000 * "!")
 
     if where == "building":
         monkeypatch.setattr(compare.architectures, "build_deep_gp", raises)
@@ -138,8 +138,12 @@ def test_whatever_fails_is_a_row(comparing, monkeypatch, where):
     if where == "predicting":
         why = "ArithmeticError: predictions of held-out rows are not finite."
     else:
-        why = "ValueError: no such thing"
-    assert f"Deep GP, global failed: {why}" in run.words
+        why = f"ValueError: no such thing{487 * '!'}… (all of it is in results.json)"
+    # A word that long is broken into lines.
+    assert f"Deep GP, global failed: {why}".replace(" ", "") in run.words.replace(" ", "")
+    assert why in run.err
+    last = numbers_in(comparing.out)["models"][-1]
+    assert (last["training"] is None) == (where == "building")
     left = [one["name"] for one in numbers_in(comparing.out)["models"] if one["status"] == "done"]
     assert left == (["Sparse GP"] if where == "building" else [])
 
