@@ -257,7 +257,7 @@ def test_what_training_had_to_change_is_said(comparing):
 @pytest.mark.parametrize(
     "name, target",
     [
-        (b"cost in $ of $x_{.csv", r"$\frac{ y"),
+        (b"cost in $x_{$.csv", r"$\frac{$ y"),
         (b"caf\xe9.csv", "東京 😀 é"),
         (b"a\\1\n\x1b[31m" + 100 * b"x" + b".csv", "\\udc80"),
     ],
