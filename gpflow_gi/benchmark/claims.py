@@ -60,7 +60,9 @@ def claimed(path: Path, replaces: str | None) -> Iterator[Callable[[bytes], None
         file = _locked(part)
     with file:
         try:
-            if _has_record(path, replaces):
+            with _explained(path):
+                has_record = _has_record(path, replaces)
+            if has_record:
                 yield None
                 return
             with _explained(path):
@@ -98,8 +100,12 @@ def _locked(part: Path) -> FileIO:
 
 def _has_record(path: Path, replaces: str | None) -> bool:
     try:
-        return bool(records.read(path)["started"] != replaces)
-    except (FileNotFoundError, records.DamagedRecordError):
+        record = records.read(path)
+        return replaces is None or bool(record.get("started") != replaces)
+    except FileNotFoundError:
+        return False
+    except records.DamagedRecordError:
+        records.set_aside(path)
         return False
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from tqdm import tqdm
 
+from gpflow_gi.printable import printable
+
 from .records import FAILED, Trial
 
 _MOST_SHOWN = 2
@@ -78,7 +80,8 @@ def outcome(record: Mapping[str, Any]) -> str:
     """What came of a trial, and how long it took."""
     took = duration(record["seconds"])
     if record["status"] == FAILED:
-        return f"failed after {took} ({record['error']['type']}: {record['error']['message']})"
+        error = printable(f"{record['error']['type']}: {record['error']['message']}")
+        return f"failed after {took} ({error})"
     log_density = record["metrics"].get("log_density")
     return took if log_density is None else f"log density {log_density:.2f}, {took}"
 
@@ -99,6 +102,8 @@ def seconds_left(
     times: dict[tuple[str, ...], list[float]] = {}
     for record in records:
         dataset, method = (record["trial"][name] for name in ("dataset", "method"))
+        if not isinstance(record.get("seconds"), int | float):  # one that somebody else wrote
+            continue
         for group in ((dataset, method), (method,), ()):
             times.setdefault(group, []).append(record["seconds"])
     if not times:

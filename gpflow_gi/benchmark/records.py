@@ -2,35 +2,54 @@
 
 A record's file is named by its trial, so that a sweep that starts again knows what is done by
 looking. It appears whole or not at all, and only whoever has claimed the trial may write it; see
-:mod:`gpflow_gi.benchmark.claims`.
+:mod:`gpflow_gi.benchmark.claims`. It carries a checksum of everything in it. Records of before
+there were checksums are read too: of these only the trial is checked, not its results.
 """
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from socket import gethostname
 from typing import Any
 
 from gpflow_gi._version import __version__
 from gpflow_gi.json_file import with_none_for_non_finite
+from gpflow_gi.printable import printable
 
 FOLDER = "records"
 """Where they are, in the folder of a sweep."""
 
+SET_ASIDE = ".damaged"
+"""What the names of files end in that were found where a record should be."""
+
 DONE, FAILED = "done", "failed"
 """What the status of a record can be."""
+
+FORMAT = 2
+"""Of records with a checksum. Those of before have neither, so that no single damage makes one of
+the other."""
 
 KEY_LENGTH = 16
 """Hexadecimal digits: two of a million trials agree in them with probability 3e-8."""
 
 
 class DamagedRecordError(ValueError):
-    """A file that is not a trial's record. The message is one line and says what is wrong."""
+    """A file that is not a trial's record. The message is one line.
+
+    :param path: of the file.
+    :param reason: what is wrong with it: the sentence's end.
+    """
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} is damaged: it {reason}.")
+        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -81,7 +100,7 @@ class Trial:
     @property
     def title(self) -> str:
         """The trial in a message."""
-        return f"{self.data['name']} split {self.split} {self.method}"
+        return printable(f"{self.data['name']} split {self.split} {self.method}")
 
     def path(self, records: Path) -> Path:
         """The record's file.
@@ -98,8 +117,12 @@ def key_of(identity: Mapping[str, Any]) -> str:
     """
     data = {name: identity["data"][name] for name in ("name", "sha256")}
     parts = {"trial": identity["trial"], "data": data, "version": identity["version"]}
-    canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:KEY_LENGTH]
+    return _sha256(parts)[:KEY_LENGTH]
+
+
+def _sha256(content: Any) -> str:
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def now() -> str:
@@ -107,15 +130,24 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat()
 
 
-def done(trial: Trial, started: str, seconds: float, result: Mapping[str, Any]) -> dict[str, Any]:
+def done(
+    trial: Trial,
+    started: str,
+    seconds: float,
+    result: Mapping[str, Any],
+    notes: Sequence[str] = (),
+) -> dict[str, Any]:
     """The record of a trial that came to its end.
 
     :param started: from :func:`now`.
     :param seconds: that the whole of it took.
-    :param result: what the trial function returned. It may say more of the data.
+    :param result: what the trial function returned. It may say more of the data, and have "notes".
+    :param notes: what a reader should know of how it was run, a sentence each.
     """
     ours = _of(trial, DONE, started, seconds)
-    return {**ours, **result, **ours, "data": {**result.get("data", {}), **ours["data"]}}
+    data = {**result.get("data", {}), **ours["data"]}
+    said = [*notes, *result.get("notes", [])]
+    return {**ours, **result, **ours, "data": data, **({"notes": said} if said else {})}
 
 
 def failed(
@@ -125,15 +157,18 @@ def failed(
     kind: str,
     message: str,
     traceback: str | None = None,
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The record of a trial that did not.
 
     :param kind: "TimeLimit", "MemoryLimit", "WorkerDied", or the class of the exception.
     :param message: becomes one line.
     :param traceback: where it happened, or the last that the worker said.
+    :param notes: as for :func:`done`.
     """
     error = {"type": kind, "message": " ".join(message.split()), "traceback": traceback}
-    return {**_of(trial, FAILED, started, seconds), "error": error}
+    said = {"notes": [*notes]} if notes else {}
+    return {**_of(trial, FAILED, started, seconds), "error": error, **said}
 
 
 def _of(trial: Trial, status: str, started: str, seconds: float) -> dict[str, Any]:
@@ -148,26 +183,65 @@ def _of(trial: Trial, status: str, started: str, seconds: float) -> dict[str, An
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
-    """The content of the file. Numbers that are not finite become null.
+    """The content of the file, with a checksum. Numbers that are not finite become null.
 
     :raises TypeError: if there is something in it that JSON does not have.
     """
-    return f"{json.dumps(with_none_for_non_finite(record), indent=2, allow_nan=False)}\n".encode()
+    plain = with_none_for_non_finite({**record, "format": FORMAT})
+    # As it will be read: JSON has no tuples, and no keys but texts.
+    content = json.loads(json.dumps(plain, allow_nan=False))
+    content.pop("checksum", None)
+    content["checksum"] = _sha256(content)
+    return f"{json.dumps(content, indent=2)}\n".encode()
+
+
+def is_verified(record: Mapping[str, Any]) -> bool:
+    """Whether a record that was read has a checksum."""
+    return "checksum" in record
 
 
 def read(path: Path) -> dict[str, Any]:
     """The record in a file.
 
     :raises OSError: if it cannot be read.
-    :raises DamagedRecordError: if it was cut short or changed: what is in it does not give the key
-        that it has.
+    :raises DamagedRecordError: if it was cut short or changed: what is in it does not give the
+        checksum or the key that it has. Also if there is a folder in the place of the file.
     """
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "no file"
+        raise DamagedRecordError(path, f"is {what}, where the record of a trial should be")
     try:
         record = json.loads(path.read_bytes())
         sound = record["key"] == key_of(record) and record["status"] in (DONE, FAILED)
         complete = isinstance(record["metrics" if record["status"] == DONE else "error"], dict)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        sound = complete = False
-    if not (sound and complete and path.stem.endswith(record["key"])):
-        raise DamagedRecordError(f"{path} is damaged: it is not the whole record of a trial.")
+        named = path.stem.endswith(record["key"])
+        unchanged = _gives_its_checksum(record)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        sound = complete = named = unchanged = False
+    if not (sound and complete and named):
+        raise DamagedRecordError(path, "is not the whole record of a trial")
+    if not unchanged:
+        raise DamagedRecordError(path, "does not give its checksum")
     return dict(record)
+
+
+def _gives_its_checksum(record: Mapping[str, Any]) -> bool:
+    if "format" not in record and "checksum" not in record:
+        return True
+    content = {name: value for name, value in record.items() if name != "checksum"}
+    return bool(record["format"] == FORMAT and record["checksum"] == _sha256(content))
+
+
+def set_aside(path: Path) -> Path:
+    """Rename what is no record, so that the trial can be run again. Nothing is written over.
+
+    :param path: of the record that should be.
+    :return: what it is called now: the same with :data:`SET_ASIDE`, and a number if need be.
+    :raises OSError: if it cannot be renamed.
+    """
+    for number in count(1):
+        aside = path.with_name(f"{path.name}{SET_ASIDE}{f'-{number}' if number > 1 else ''}")
+        if not os.path.lexists(aside):
+            break
+    path.rename(aside)
+    return aside

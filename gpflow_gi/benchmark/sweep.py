@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from .claims import part_of, remove_unclaimed
 from .lock import only_sweep
 from .progress import Progress, announce
-from .records import FAILED, FOLDER, DamagedRecordError, Trial, read
+from .records import FAILED, FOLDER, DamagedRecordError, Trial, read, set_aside
 from .worker import StopSweepError, Task
 
 TRIAL_FUNCTION = "gpflow_gi.benchmark.described_trial:run"
@@ -122,9 +122,10 @@ def run(
             remove_unclaimed(kept)
             found = _found(trials, kept)
         except OSError as error:
-            raise FolderError(f"{kept} cannot be used: {error.strerror}.") from None
+            where = error.filename or kept
+            raise FolderError(f"{where} cannot be used: {error.strerror}.") from None
         replaced = {
-            key: record["started"]
+            key: record.get("started")
             for key, record in found.items()
             if retry_failed and record["status"] == FAILED
         }
@@ -157,8 +158,8 @@ def _found(trials: Sequence[Trial], kept: Path) -> dict[str, dict[str, Any]]:
         except FileNotFoundError:
             continue
         except DamagedRecordError as error:
-            path.replace(path.with_name(f"{path.name}.damaged"))
-            announce(f"{error} It was renamed to end in .damaged, and the trial is run again.")
+            aside = set_aside(path)
+            announce(f"{error} It is now {aside.name}, and the trial is run again.")
     return found
 
 

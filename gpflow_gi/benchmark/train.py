@@ -17,6 +17,7 @@ from gpflow_gi.architectures.start import centres
 from gpflow_gi.bounds import Estimate, estimate_elbo
 from gpflow_gi.held_out import predictive_components
 from gpflow_gi.training import fit
+from gpflow_gi.training.record import notes_not_warnings
 
 from .budgets import Budget
 from .methods import Method
@@ -38,6 +39,7 @@ class Trained:
     :param compile_seconds: of training, before its first step.
     :param num_parameters: numbers that were trained.
     :param hyperparameters: what became of the few of them.
+    :param notes: what training had to change to come to its end, a sentence each.
     """
 
     predict: Callable[[Array], tuple[Array, Array]]
@@ -47,6 +49,7 @@ class Trained:
     compile_seconds: float
     num_parameters: int
     hyperparameters: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
 
 
 def train_method(method: Method, budget: Budget, X: Array, Y: Array, seed: int) -> Trained:
@@ -155,19 +158,20 @@ def _trained_by_adam(
     model: Any, is_sampled: bool, budget: Budget, X: Array, Y: Array, seed: int
 ) -> Trained:
     half = budget.steps // 2
-    record = fit(
-        model,
-        (X, Y),
-        steps=budget.steps,
-        batch_size=min(budget.batch_size, len(X)),
-        learning_rate=lambda step: tf.where(
-            step < half, budget.learning_rate, budget.last_learning_rate
-        ),
-        num_samples=budget.num_samples if is_sampled else None,
-        kl_warmup=budget.kl_warmup,
-        progress=False,
-        seed=seed,
-    )
+    with notes_not_warnings():
+        record = fit(
+            model,
+            (X, Y),
+            steps=budget.steps,
+            batch_size=min(budget.batch_size, len(X)),
+            learning_rate=lambda step: tf.where(
+                step < half, budget.learning_rate, budget.last_learning_rate
+            ),
+            num_samples=budget.num_samples if is_sampled else None,
+            kl_warmup=budget.kl_warmup,
+            progress=False,
+            seed=seed,
+        )
     bound: Estimate = estimate_elbo(
         model, (X, Y), budget.num_elbo_samples if is_sampled else None, seed=seed
     )
@@ -180,6 +184,7 @@ def _trained_by_adam(
         compile_seconds=record.compile_seconds,
         num_parameters=_num_parameters(model),
         hyperparameters=_few_numbers(model),
+        notes=tuple(map(str, record.recoveries)),
     )
 
 

@@ -43,9 +43,10 @@ def run_trial(
     :param seed: of the start, of training and of predictions.
     :return: "trial" (all settings), "data", "version", "versions", "metrics", "standard_errors",
         "cost" ("seconds", of which "compile_seconds"; "steps"; "peak_memory_mb" of the process,
-        TensorFlow and what earlier trials left included; "num_parameters" that are trained) and
-        "hyperparameters" (those of the model that are few), ready for JSON but for numbers that are
-        not finite.
+        TensorFlow and what earlier trials left included; "num_parameters" that are trained),
+        "hyperparameters" (those of the model that are few) and, if training had to change
+        something to come to its end, "notes" of that; ready for JSON but for numbers that are not
+        finite.
     :raises ValueError: if a name is unknown.
     :raises gpflow_gi.datasets.DataError: if the data cannot be had, or there is no such split.
     :raises gpflow_gi.training.NonFiniteError: if training meets a bound that is not finite.
@@ -103,6 +104,7 @@ def run_trial(
             "num_parameters": trained.num_parameters,
         },
         "hyperparameters": trained.hyperparameters,
+        **({"notes": list(trained.notes)} if trained.notes else {}),
     }
 
 

@@ -44,6 +44,7 @@ class Task:
     :param replaces: "started" of a failed record to replace.
     :param time_limit: in seconds from the trial's start, which is after all imports.
     :param memory_limit: in MB (10^6 bytes) that are resident in the worker, all told.
+    :param notes: of what came before this attempt, for the record.
     :param version: of this package.
     """
 
@@ -54,6 +55,7 @@ class Task:
     replaces: str | None = None
     time_limit: float | None = None
     memory_limit: float | None = None
+    notes: tuple[str, ...] = ()
     version: str = __version__
 
     @property
@@ -103,7 +105,7 @@ def run(task: Task, started: Callable[[], None]) -> dict[str, Any]:
             if write is None:
                 return records.read(task.path)
             started()
-            content = _outcome(task.trial, function)
+            content = _outcome(task, function)
             write(content)
             return dict(json.loads(content))
     except RecordNotWrittenError as error:
@@ -127,13 +129,15 @@ def _prepared(task: Task) -> Callable[..., Any]:
         raise StopSweepError(f"{here} cannot import {task.function}: {error}") from None
 
 
-def _outcome(trial: records.Trial, function: Callable[..., Any]) -> bytes:
+def _outcome(task: Task, function: Callable[..., Any]) -> bytes:
     """The content of the record."""
+    trial, notes = task.trial, task.notes
     began, clock = records.now(), time.perf_counter()
     try:
         result = function(trial.data, trial.split, trial.method, trial.budget, trial.seed)
-        return records.encode(records.done(trial, began, time.perf_counter() - clock, result))
+        seconds = time.perf_counter() - clock
+        return records.encode(records.done(trial, began, seconds, result, notes))
     except (Exception, SystemExit) as error:
         seconds, kind = time.perf_counter() - clock, type(error).__name__
         where = traceback.format_exc()
-        return records.encode(records.failed(trial, began, seconds, kind, str(error), where))
+        return records.encode(records.failed(trial, began, seconds, kind, str(error), where, notes))

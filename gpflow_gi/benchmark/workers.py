@@ -7,6 +7,7 @@ kept, and the workers of a cluster, which supervise in the same way, may not sta
 :mod:`multiprocessing`.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from multiprocessing import Pipe
 from socket import gethostname
 from typing import Any
@@ -25,7 +27,11 @@ import psutil
 from . import records
 from .claims import RecordNotWrittenError, claimed
 from .lock import is_running
+from .progress import announce
 from .worker import FINISHED, STARTED, STOP, StopSweepError, Task
+
+_FROM_OUTSIDE = ("SIGHUP", "SIGINT", "SIGKILL", "SIGQUIT", "SIGTERM")
+"""Signals that others send. Those of a program that crashes by itself are not among them."""
 
 POLL_SECONDS = 0.1
 """How often a trial's time and memory are looked at."""
@@ -45,20 +51,34 @@ _ENVIRONMENT = {
 }
 
 
+class _KilledError(Exception):
+    """Somebody has ended the process of a worker. The message says which signal it was.
+
+    :param failure: what the record of the trial is made from, if it is to fail.
+    """
+
+    def __init__(self, message: str, failure: tuple[str, float, str, str, str | None]) -> None:
+        super().__init__(message)
+        self.failure = failure
+
+
 class Worker:
-    """One worker process.
+    """A worker process, and another one in its place if somebody kills it.
 
     :raises StopSweepError: if there is no room for another process.
     """
 
     def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
         self.trials = 0
         try:
-            self._start()
+            self._start_process()
         except OSError as error:
             raise StopSweepError(f"a worker cannot be started: {error.strerror}.") from None
 
-    def _start(self) -> None:
+    def _start_process(self) -> None:
         self._connection, theirs = Pipe()
         self._output = tempfile.TemporaryFile()
         descriptor = theirs.fileno()
@@ -98,9 +118,26 @@ class Worker:
     def run(self, task: Task) -> dict[str, Any]:
         """Have a trial run, and see that there is a record of it, whatever comes.
 
+        If the process is killed from outside, which says nothing of the trial, then it is run once
+        more by another one, and its record has a note of that.
+
         :return: the record. If it failed, the worker may be unfit for another trial.
         :raises StopSweepError: if the sweep was ended, or if it cannot go on.
         """
+        try:
+            return self._run(task)
+        except _KilledError as killed:
+            note = f"The worker {killed} in a first attempt; the trial was run again."
+            announce(f"{task.trial.title}: the worker {killed}; the trial is run again.")
+        self.end()
+        self._start()
+        again = replace(task, notes=(*task.notes, note))
+        try:
+            return self._run(again)
+        except _KilledError as killed:
+            return write_failure(again, *killed.failure)
+
+    def _run(self, task: Task) -> dict[str, Any]:
         self.trials += 1
         self._output.seek(0)
         self._output.truncate()
@@ -126,9 +163,11 @@ class Worker:
         self._process.kill()
         code = self._process.wait()
         kind, message = excess or ("WorkerDied", f"the worker {_described(code)}.")
-        return write_failure(
-            task, began, time.monotonic() - (started or sent), kind, message, self._last_output()
-        )
+        seconds = time.monotonic() - (started or sent)
+        failure = (began, seconds, kind, message, self._last_output())
+        if excess is None and code < 0 and signal.Signals(-code).name in _FROM_OUTSIDE:
+            raise _KilledError(f"was ended by {signal.Signals(-code).name}", failure)
+        return write_failure(task, *failure)
 
     def _excess(self, task: Task, started: float | None) -> tuple[str, str] | None:
         """What a trial has exceeded: the type and the message of its error."""
@@ -180,13 +219,14 @@ def write_failure(
     :return: the record.
     :raises StopSweepError: if it cannot be written.
     """
-    record = records.failed(task.trial, began, seconds, kind, message, output)
+    failed = records.failed(task.trial, began, seconds, kind, message, output, task.notes)
+    content = records.encode(failed)
     try:
         with claimed(task.path, task.replaces) as write:
             if write is None:
                 return records.read(task.path)
-            write(records.encode(record))
-            return record
+            write(content)
+            return dict(json.loads(content))
     except RecordNotWrittenError as error:
         raise StopSweepError(str(error)) from None
 

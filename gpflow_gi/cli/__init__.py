@@ -11,7 +11,7 @@ from gpflow_gi._version import __version__
 
 from . import benchmark, compare, experiment, report
 from .arguments import Parser
-from .console import INTERRUPTED, MISUSED, say_error
+from .console import INTERRUPTED, MISUSED, say_error, unwritable_escaped
 
 NOT_READ = 141
 """The exit code of a program that is ended by SIGPIPE, as a shell counts."""
@@ -27,7 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         try:
-            return _run(arguments)
+            with unwritable_escaped():
+                return _run(arguments)
         finally:
             # Here, and not when Python ends, where it cannot be caught. There may be no output.
             print(end="", flush=True)

@@ -6,15 +6,11 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from gpflow_gi.experiments.results_folder import (
-    ResultsFolderError,
-    check_results_folder,
-    results_folder,
-)
+from gpflow_gi.experiments.results_folder import ResultsFolderError, check_results_folder
 from gpflow_gi.experiments.settings import FILES, MODELS, PRIORS, Settings
 
 from . import arguments
-from .console import FAILED, MISUSED, announce, import_noise_hidden, say, say_error
+from .console import FAILED, INTERRUPTED, MISUSED, announce, import_noise_hidden, say, say_error
 
 
 def add_to(commands: Any) -> None:
@@ -25,8 +21,9 @@ def add_to(commands: Any) -> None:
         description=(
             "Train a sparse GP and deep GPs with local and with global inducing points, or "
             "Bayesian neural networks with factorised, local and global posteriors, on the same "
-            "rows, and compare them on rows held out. Ends with a table, and writes the numbers "
-            f"and two figures: {', '.join(FILES)}."
+            "rows, and compare them on rows held out. Ends with a table, and writes numbers, "
+            f"table and figures whenever a model has ended: {', '.join(FILES)}. A model that "
+            "fails has a row that says so, and the others are trained."
         ),
         allow_abbrev=False,
         formatter_class=arguments.wide_help,
@@ -137,7 +134,8 @@ def _settings(options: argparse.Namespace) -> Settings:
 def run(options: argparse.Namespace) -> int:
     """Run the command.
 
-    :return: the exit code.
+    :return: the exit code: 0, 1 if a model failed, 2 if the arguments or the data cannot be used
+        or the results not be written, 130 if it was interrupted after a model had ended.
     """
     import numpy as np
 
@@ -194,21 +192,38 @@ def run(options: argparse.Namespace) -> int:
     say("Loading TensorFlow ...")
     with import_noise_hidden():
         from gpflow_gi.experiments import report
-        from gpflow_gi.experiments.compare import compare
-        from gpflow_gi.training import NonFiniteError
+        from gpflow_gi.experiments.compare import Comparison, compare
+
+    unwritten: ResultsFolderError | None = None
+    num_ended = 0
+
+    def keep(comparison: Comparison) -> None:
+        nonlocal unwritten, num_ended
+        num_ended = len(comparison.outcomes)
+        # A disk that is full may have room again once the next model is trained.
+        try:
+            report.write(comparison, out)
+            unwritten = None
+        except ResultsFolderError as error:
+            unwritten = error
+            if comparison.left:
+                say_error(f"{error} It is tried again after the next model.", MISUSED)
 
     try:
-        comparison = compare(train, test, settings, announce=announce)
-    except NonFiniteError as error:
-        return say_error(f"{error} Nothing was written.", FAILED)
+        comparison = compare(train, test, settings, announce=announce, ended=keep)
+    except KeyboardInterrupt:
+        if not num_ended or unwritten:
+            raise
+        return say_error(f"interrupted; what has ended before is in {out}{os.sep}", INTERRUPTED)
     print(f"\n{report.table(comparison)}", flush=True)
-    try:
-        with results_folder(out, FILES) as folder:
-            report.write(comparison, folder)
-    except ResultsFolderError as error:
-        return say_error(str(error), MISUSED)
+    if unwritten:
+        return say_error(str(unwritten), MISUSED)
     print(f"\nThe numbers and the figures are in {out}{os.sep}", flush=True)
-    return 0
+    if not comparison.failures:
+        return 0
+    failed = "; ".join(f"{one.name} ({report.reason(one)})" for one in comparison.failures)
+    count = f"{len(comparison.failures)} of {len(comparison.outcomes)} models failed"
+    return say_error(f"{count}: {failed}", FAILED)
 
 
 def _architecture(settings: Settings) -> str:

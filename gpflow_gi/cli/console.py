@@ -7,18 +7,21 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gpflow_gi.printable import printable
+
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 
 
 def say_error(message: str, code: int) -> int:
     """Say in one line on standard error what went wrong, and pass on the exit code."""
-    print(f"gpflow-gi: error: {' '.join(message.split())}", file=sys.stderr, flush=True)
+    line = printable(" ".join(message.split()))
+    print(f"gpflow-gi: error: {line}", file=sys.stderr, flush=True)
     return code
 
 
 def say(paragraph: str) -> None:
     """A paragraph, at most 80 columns wide."""
-    print(textwrap.fill(paragraph, 80), flush=True)
+    print(textwrap.fill(printable(" ".join(paragraph.split())), 80), flush=True)
 
 
 @contextmanager
@@ -44,6 +47,24 @@ def import_noise_hidden() -> Iterator[None]:
         finally:
             os.dup2(kept, 2)
             os.close(kept)
+
+
+@contextmanager
+def unwritable_escaped() -> Iterator[None]:
+    """Write escapes where standard output cannot have a letter, as standard error does anyway.
+
+    Names of files need not be UTF-8, and not every terminal has ±.
+    """
+    output, before = sys.stdout, getattr(sys.stdout, "errors", None)
+    if before is None or not hasattr(output, "reconfigure"):
+        yield
+        return
+    output.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        output.flush()
+        output.reconfigure(errors=before)
 
 
 def announce(name: str) -> None:

@@ -5,14 +5,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from gpflow_gi.experiments.results_folder import (
-    ResultsFolderError,
-    check_results_folder,
-    results_folder,
-)
+from gpflow_gi.experiments.results_folder import ResultsFolderError
 
 from . import arguments
-from .console import MISUSED, say, say_error
+from .console import FAILED, MISUSED, say, say_error
 
 
 def add_to(commands: Any) -> None:
@@ -44,29 +40,26 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command.
 
-    :return: the exit code.
+    :return: the exit code: 0, 1 if data sets had to be left out, 2 if there is no report.
     """
-    from gpflow_gi.benchmark.report import contents, files, reading, statistics, tables
+    from gpflow_gi.benchmark.report import making, reading, statistics
 
     out = options.out or options.folder / "report"
     try:
-        records = reading.read(options.folder)
-        check_results_folder(out, files.FILES)
-        report = contents.report(options.folder, records)
-        with results_folder(out, files.FILES) as folder:
-            files.write(report, folder)
+        made = making.make(options.folder, out)
     except (reading.RecordsError, ResultsFolderError) as error:
         return say_error(str(error), MISUSED)
-    for sentence in report.overview:
+    for sentence in made.report.overview:
         say(sentence)
-    for budget in report.budgets:
-        for metric in budget.metrics:
-            if metric.metric.name in statistics.MAIN:
-                print(f"\n{metric.metric.title}, budget {budget.budget}\n")
-                print(tables.terminal(metric.table))
+    for title, table in made.shown:
+        print(f"\n{title}\n\n{table}")
     print(
         "\nMean ± standard error over splits. *: best, ~: not to be told from it"
         f"\n(paired t-test at {statistics.LEVEL:.0%}; of one common split nothing can be told)."
     )
     print(f"The report is {out / 'report.html'}; all of it is in {out}{os.sep}", flush=True)
+    bad = made.report.records.left_out
+    if bad:
+        listed = "; ".join(f"{name} ({why})" for name, why in bad.items())
+        return say_error(f"not in the report, which they would have ended: {listed}.", FAILED)
     return 0

@@ -6,8 +6,10 @@ of them; all are trained and measured on the same rows. The sparse GP is there t
 helps at all.
 """
 
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import gpflow
@@ -19,7 +21,8 @@ from gpflow_gi.bounds import estimate_elbo
 from gpflow_gi.datasets import Standardiser, Table
 from gpflow_gi.experiments.settings import Settings
 from gpflow_gi.held_out import HeldOut, predictive_components
-from gpflow_gi.training import FitRecord, fit
+from gpflow_gi.training import FitRecord, NonFiniteError, fit
+from gpflow_gi.training.record import notes_not_warnings
 
 Array = NDArray[np.float64]
 
@@ -59,6 +62,24 @@ class Result:
 
 
 @dataclass(frozen=True, eq=False)
+class Failure:
+    """A model that could not be trained or measured.
+
+    :param name: what the model is called in reports.
+    :param kind: the class of the exception.
+    :param reason: one line.
+    :param traceback: where it happened.
+    :param record: of its training, as far as it came; None if it had not begun.
+    """
+
+    name: str
+    kind: str
+    reason: str
+    traceback: str
+    record: FitRecord | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """Several models on the same rows.
 
@@ -66,14 +87,26 @@ class Comparison:
     :param train: the rows that the models were trained on, on their original scale.
     :param test: the rows held out.
     :param standardiser: of the target.
-    :param results: one for each model.
+    :param outcomes: one for each model that has ended, in the order of their training.
+    :param left: the names of the models that have not ended.
     """
 
     settings: Settings
     train: Table
     test: Table
     standardiser: Standardiser
-    results: list[Result]
+    outcomes: list[Result | Failure]
+    left: tuple[str, ...] = ()
+
+    @property
+    def results(self) -> list[Result]:
+        """Of the models that did not fail."""
+        return [outcome for outcome in self.outcomes if isinstance(outcome, Result)]
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Of the models that did."""
+        return [outcome for outcome in self.outcomes if isinstance(outcome, Failure)]
 
 
 def compare(
@@ -83,61 +116,106 @@ def compare(
     *,
     progress: bool = True,
     announce: Callable[[str], None] = lambda name: None,
+    ended: Callable[[Comparison], None] = lambda comparison: None,
 ) -> Comparison:
-    """Train and measure all models.
+    """Train and measure all models. One that fails is a :class:`Failure`; the others are trained.
 
     :param train: rows to train on; they alone decide how inputs and target are standardised.
     :param test: rows to measure on.
     :param settings: with no more inducing points, and no larger batches, than `train` has rows.
     :param progress: whether to show a progress bar.
     :param announce: called with the name of every model before it is trained.
+    :param ended: called with all there is so far whenever a model has ended.
     """
     inputs, targets = Standardiser.fit(train.X), Standardiser.fit(train.Y)
     dtype = gpflow.default_float()
     X, Y = inputs.transform(train.X).astype(dtype), targets.transform(train.Y).astype(dtype)
     X_test = inputs.transform(test.X).astype(dtype)
-    results = []
-    for name, model in _models(X, Y, settings):
+    models = dict(_models(X, Y, settings))
+    outcomes: list[Result | Failure] = []
+    for name, build in models.items():
         announce(name)
-        sampled = not isinstance(model, gpflow.models.SVGP)
-        record = fit(
-            model,
-            (X, Y),
-            steps=settings.steps,
-            batch_size=None if settings.batch_size == len(X) else settings.batch_size,
-            learning_rate=settings.learning_rate,
-            kl_warmup=settings.kl_warmup,
-            num_samples=settings.num_samples if sampled else None,
-            progress=progress,
-            seed=settings.seed,
-        )
-        num_samples = settings.num_test_samples if sampled else None
-        elbo = estimate_elbo(model, (X, Y), num_samples, seed=settings.seed)
-        components = predictive_components(model, X_test, num_samples, seed=settings.seed)
-        held_out = HeldOut(test.Y, *components, targets)
-        lower, upper = held_out.interval(INTERVAL)
-        results.append(
-            Result(
-                name=name,
-                record=record,
-                elbo=elbo.value / len(X),
-                elbo_standard_error=elbo.standard_error / len(X),
-                log_density=held_out.log_density,
-                crps=held_out.crps,
-                rmse=held_out.rmse,
-                coverage=metrics.coverage(test.Y[:, 0], lower, upper),
-                mean=held_out.mean,
-                lower=lower,
-                upper=upper,
-            )
-        )
-    return Comparison(settings, train, test, targets, results)
+        record = None
+        try:
+            model = build()
+            with notes_not_warnings():
+                record = _trained(model, X, Y, settings, progress)
+            outcomes.append(_measured(name, model, record, (X, Y), X_test, test, targets, settings))
+        except Exception as error:
+            outcomes.append(_failure(name, error, record))
+        left = tuple(models)[len(outcomes) :]
+        comparison = Comparison(settings, train, test, targets, list(outcomes), left)
+        ended(comparison)
+    return comparison
 
 
-def _models(X: Array, Y: Array, settings: Settings) -> Iterator[tuple[str, Any]]:
+def _trained(model: Any, X: Array, Y: Array, settings: Settings, progress: bool) -> FitRecord:
+    return fit(
+        model,
+        (X, Y),
+        steps=settings.steps,
+        batch_size=None if settings.batch_size == len(X) else settings.batch_size,
+        learning_rate=settings.learning_rate,
+        kl_warmup=settings.kl_warmup,
+        num_samples=settings.num_samples if _is_sampled(model) else None,
+        progress=progress,
+        seed=settings.seed,
+    )
+
+
+def _measured(
+    name: str,
+    model: Any,
+    record: FitRecord,
+    data: tuple[Array, Array],
+    X_test: Array,
+    test: Table,
+    targets: Standardiser,
+    settings: Settings,
+) -> Result:
+    num_samples = settings.num_test_samples if _is_sampled(model) else None
+    elbo = estimate_elbo(model, data, num_samples, seed=settings.seed)
+    components = predictive_components(model, X_test, num_samples, seed=settings.seed)
+    held_out = HeldOut(test.Y, *components, targets)
+    lower, upper = held_out.interval(INTERVAL)
+    if not all(np.isfinite(values).all() for values in (held_out.mean, lower, upper)):
+        raise ArithmeticError("predictions of held-out rows are not finite.")
+    return Result(
+        name=name,
+        record=record,
+        elbo=elbo.value / len(data[0]),
+        elbo_standard_error=elbo.standard_error / len(data[0]),
+        log_density=held_out.log_density,
+        crps=held_out.crps,
+        rmse=held_out.rmse,
+        coverage=metrics.coverage(test.Y[:, 0], lower, upper),
+        mean=held_out.mean,
+        lower=lower,
+        upper=upper,
+    )
+
+
+def _failure(name: str, error: Exception, record: FitRecord | None) -> Failure:
+    return Failure(
+        name=name,
+        kind=type(error).__name__,
+        reason=" ".join(str(error).split()),
+        traceback="".join(traceback.format_exception(error)),
+        record=error.record if isinstance(error, NonFiniteError) else record,
+    )
+
+
+def _is_sampled(model: Any) -> bool:
+    return not isinstance(model, gpflow.models.SVGP)
+
+
+def _models(
+    X: Array, Y: Array, settings: Settings
+) -> Iterator[tuple[str, Callable[[], gpflow.models.BayesianModel]]]:
+    """The models' names, and how to build them: that can fail too."""
     yield (
         "Sparse GP",
-        architectures.build_sparse_gp(X, Y, settings.num_inducing, seed=settings.seed),
+        partial(architectures.build_sparse_gp, X, Y, settings.num_inducing, seed=settings.seed),
     )
     shared: dict[str, Any] = {
         "num_inducing": settings.num_inducing,
@@ -148,7 +226,8 @@ def _models(X: Array, Y: Array, settings: Settings) -> Iterator[tuple[str, Any]]
         for inference in ("factorised", "local", "global"):
             yield (
                 f"BNN, {inference}",
-                architectures.build_bnn(
+                partial(
+                    architectures.build_bnn,
                     X,
                     Y,
                     widths=settings.widths,
@@ -161,7 +240,12 @@ def _models(X: Array, Y: Array, settings: Settings) -> Iterator[tuple[str, Any]]
     for method in ("local", "global"):
         yield (
             f"Deep GP, {method}",
-            architectures.build_deep_gp(
-                X, Y, num_layers=settings.num_layers, inference=cast(Any, method), **shared
+            partial(
+                architectures.build_deep_gp,
+                X,
+                Y,
+                num_layers=settings.num_layers,
+                inference=cast(Any, method),
+                **shared,
             ),
         )

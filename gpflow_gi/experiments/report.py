@@ -1,21 +1,32 @@
 """A comparison as a table, as JSON and as figures."""
 
+import io
 import json
 import math
-import platform
 import textwrap
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from tabulate import tabulate
 
 from gpflow_gi import plotting
-from gpflow_gi._version import __version__
-from gpflow_gi.experiments.compare import INTERVAL, Comparison, Result
+from gpflow_gi.experiments.compare import INTERVAL, Comparison, Failure, Result
+from gpflow_gi.experiments.results_folder import ResultsFolderError, put_file, remove_file
+from gpflow_gi.json_file import versions, with_none_for_non_finite
+from gpflow_gi.printable import labels, printable
+
+_LONGEST = 30
+"""Characters of a name in a figure's title."""
+
+_LONGEST_REASON = 500
+"""Characters of an error's message below the table: TensorFlow's can fill pages."""
 
 _MOST_DOTS = 300
 """More held-out rows than this hide each other in a figure."""
@@ -23,29 +34,56 @@ _MOST_DOTS = 300
 
 def table(comparison: Comparison) -> str:
     """The measures of all models and how to read them, at most 80 columns wide."""
-    rows = [
-        (
-            result.name,
-            f"{result.elbo:.3f}",
-            f"{result.log_density.mean():.3f}",
-            f"{result.rmse:.4g}",
-            f"{result.crps.mean():.4g}",
-            f"{1e3 * result.record.seconds_per_step:.3g}",
-            f"{_seconds(result):.1f}",
-        )
-        for result in comparison.results
-    ]
     headers = ("", "ELBO\nper row", "log\ndensity", "\nRMSE", "\nCRPS", "ms per\nstep", "\nseconds")
     lines = tabulate(
-        rows, headers, disable_numparse=True, colalign=("left", *6 * ("right",))
-    )  # fmt: skip
+        [*map(_row, comparison.outcomes)],
+        headers,
+        disable_numparse=True,
+        colalign=("left", *6 * ("right",)),
+    )
+    notes = [f"{failure.name} failed: {reason(failure)}" for failure in comparison.failures]
+    for result in comparison.results:
+        notes += [f"{result.name}: {_line(text)}" for text in result.record.notes]
+    if comparison.left:
+        notes.append(f"Not there yet: {'; '.join(comparison.left)}.")
+    if comparison.results:
+        notes.append(_how_to_read(comparison))
+    return "\n\n".join([lines, *(textwrap.fill(note, 80) for note in notes)])
+
+
+def _row(outcome: Result | Failure) -> tuple[str, ...]:
+    if isinstance(outcome, Failure):
+        return (outcome.name, "failed", *5 * ("-",))
+    return (
+        outcome.name,
+        f"{outcome.elbo:.3f}",
+        f"{outcome.log_density.mean():.3f}",
+        f"{outcome.rmse:.4g}",
+        f"{outcome.crps.mean():.4g}",
+        f"{1e3 * outcome.record.seconds_per_step:.3g}",
+        f"{_seconds(outcome):.1f}",
+    )
+
+
+def reason(failure: Failure) -> str:
+    """The message in a line; with the name of the error, if that is not one of training."""
+    said = _line(failure.reason)
+    if len(said) > _LONGEST_REASON:
+        said = f"{said[:_LONGEST_REASON]}… (all of it is in results.json)"
+    return said if failure.kind == "NonFiniteError" else f"{failure.kind}: {said}"
+
+
+def _line(text: str) -> str:
+    return printable(" ".join(text.split()))
+
+
+def _how_to_read(comparison: Comparison) -> str:
     n = len(comparison.test.Y)
-    notes = (
+    return (
         f"ELBO: the bound on the training rows, target standardised{_elbo_error(comparison)}; "
         "higher is better. Log density (higher is better), RMSE and CRPS (lower is better): on "
         f"{n} held-out row{'s' * (n != 1)}, target on its original scale. {_noise(comparison)}"
     )
-    return f"{lines}\n\n{textwrap.fill(notes, 80)}"
 
 
 def _elbo_error(comparison: Comparison) -> str:
@@ -58,7 +96,7 @@ def _elbo_error(comparison: Comparison) -> str:
 def _noise(comparison: Comparison) -> str:
     """How large a difference in log density has to be on so few rows."""
     n = len(comparison.test.Y)
-    if n < 2:
+    if n < 2 or len(comparison.results) < 2:
         return ""
     first, *others = (result.log_density for result in comparison.results)
     worst = max(np.std(other - first, ddof=1) / math.sqrt(n) for other in others)
@@ -81,12 +119,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
     log_scale = float(np.log(comparison.standardiser.scale[0]))
     numbers = {
         "command": "compare",
-        "versions": {
-            "gpflow_gi": __version__,
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("gpflow", "tensorflow", "numpy", "scikit-learn")},
-            "platform": platform.platform(),
-        },
+        "versions": versions(),
         "settings": {**asdict(comparison.settings), "widths": list(comparison.settings.widths)},
         "data": {
             "name": train.name,
@@ -97,31 +130,37 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
             "target_mean": float(comparison.standardiser.mean[0]),
             "target_standard_deviation": float(comparison.standardiser.scale[0]),
         },
-        "models": [
-            {
-                "name": result.name,
-                "elbo_per_row": result.elbo,
-                "elbo_per_row_standard_error": result.elbo_standard_error,
-                "elbo_per_row_original_scale": result.elbo - log_scale,
-                "log_density": _mean_and_standard_error(result.log_density),
-                "rmse": result.rmse,
-                "crps": _mean_and_standard_error(result.crps),
-                "interval_probability": INTERVAL,
-                "interval_coverage": result.coverage,
-                "training": result.record.to_dict(),
-            }
-            for result in comparison.results
-        ],
+        "models": [_model(outcome, log_scale) for outcome in comparison.outcomes],
+        "models_left": list(comparison.left),
     }
-    return _with_none_for_non_finite(numbers)
+    return dict(with_none_for_non_finite(numbers))
 
 
-def _with_none_for_non_finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _with_none_for_non_finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_with_none_for_non_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _model(outcome: Result | Failure, log_scale: float) -> dict[str, Any]:
+    shared = {
+        "name": outcome.name,
+        "status": "failed" if isinstance(outcome, Failure) else "done",
+        "notes": outcome.record.notes if outcome.record else [],
+        "training": outcome.record.to_dict() if outcome.record else None,
+    }
+    if isinstance(outcome, Failure):
+        error = {
+            "type": outcome.kind,
+            "message": outcome.reason,
+            "traceback": outcome.traceback,
+        }
+        return {**shared, "error": error}
+    return {
+        **shared,
+        "elbo_per_row": outcome.elbo,
+        "elbo_per_row_standard_error": outcome.elbo_standard_error,
+        "elbo_per_row_original_scale": outcome.elbo - log_scale,
+        "log_density": _mean_and_standard_error(outcome.log_density),
+        "rmse": outcome.rmse,
+        "crps": _mean_and_standard_error(outcome.crps),
+        "interval_probability": INTERVAL,
+        "interval_coverage": outcome.coverage,
+    }
 
 
 def _mean_and_standard_error(values: np.ndarray) -> dict[str, float | None]:
@@ -138,7 +177,7 @@ def training_figure(comparison: Comparison) -> Figure:
         figure.subplots(),
         num_data=len(comparison.train.Y),
     )
-    ax.set_title(f"{comparison.train.name}: training", fontsize="medium")
+    ax.set_title(f"{_shown(comparison.train.name)}: training", fontsize="medium")
     return figure
 
 
@@ -162,10 +201,15 @@ def predictions_figure(comparison: Comparison) -> Figure:
         else f"{shown} of {len(test.Y)} held-out rows"
     )
     figure.suptitle(
-        f"{test.name}, {test.target_name}: {rows} with {INTERVAL:.0%} predictive intervals",
+        f"{_shown(test.name)}, {_shown(test.target_name)}: {rows} with {INTERVAL:.0%} predictive "
+        "intervals",
         fontsize="large",
     )
     return figure
+
+
+def _shown(name: str) -> str:
+    return labels([name], most=_LONGEST)[name]
 
 
 def _same_limits(panels: Any) -> None:
@@ -177,11 +221,43 @@ def _same_limits(panels: Any) -> None:
 
 
 def write(comparison: Comparison, folder: Path) -> None:
-    """Write the numbers and the figures: :data:`~gpflow_gi.experiments.settings.FILES`.
+    """Write the numbers, the table and the figures of what has ended.
 
-    :param folder: must exist.
+    Each of the files :data:`~gpflow_gi.experiments.settings.FILES` takes its place at once and as
+    a whole, the numbers first. A figure for which there are no results yet is removed: it would be
+    that of an earlier comparison.
+
+    :param folder: where to write; it is made if need be.
+    :raises gpflow_gi.experiments.results_folder.ResultsFolderError: if that cannot be done, or a
+        figure not be drawn.
     """
     numbers = json.dumps(as_json(comparison), indent=2, allow_nan=False)
-    (folder / "results.json").write_text(numbers + "\n")
-    training_figure(comparison).savefig(folder / "training_curves.png", dpi=150)
-    predictions_figure(comparison).savefig(folder / "predictions.png", dpi=150)
+    figures = {"training_curves.png": training_figure, "predictions.png": predictions_figure}
+    with _names_as_they_are():
+        put_file(folder / "results.json", f"{numbers}\n".encode())
+        put_file(folder / "table.txt", f"{table(comparison)}\n".encode())
+        for name, draw in figures.items():
+            if comparison.results:
+                try:
+                    picture = _picture(draw(comparison))
+                except Exception as error:  # no reason to lose the models that are still to come
+                    why = _line(f"{type(error).__name__}: {error}")
+                    raise ResultsFolderError(f"{folder / name} cannot be drawn: {why}") from error
+                put_file(folder / name, picture)
+            else:
+                remove_file(folder / name)
+
+
+def _picture(figure: Figure) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=150)
+    return file.getvalue()
+
+
+@contextmanager
+def _names_as_they_are() -> Iterator[None]:
+    """Dollars in the names of data sets and columns begin no formulas."""
+    plain: Any = {"text.parse_math": False, "text.usetex": False}
+    with matplotlib.rc_context(plain), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield

@@ -1,9 +1,9 @@
-"""A folder of results that appears whole or not at all."""
+"""Folders of results: one that appears whole or not at all, and one that grows file by file."""
 
 import os
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -21,7 +21,8 @@ def check_results_folder(path: Path, files: Collection[str]) -> None:
     """
     path = path.resolve()
     if path.is_dir():
-        others = sorted({entry.name for entry in path.iterdir()} - set(files))
+        ours = {*files, *(_part(Path(name)).name for name in files)}
+        others = sorted({entry.name for entry in path.iterdir()} - ours)
         if others:
             raise ResultsFolderError(
                 f"{path} exists and is not a folder of results (it holds {others[0]!r}): "
@@ -73,3 +74,40 @@ def results_folder(path: Path, files: Collection[str]) -> Iterator[Path]:
         raise
     except OSError as error:
         raise ResultsFolderError(f"{path} cannot be written: {error}.") from error
+
+
+def put_file(path: Path, content: bytes) -> None:
+    """Put a file into a folder of results: what was there before stays until all of it is written.
+
+    :param path: of the file. Its folder is made if need be.
+    :param content: of the file.
+    :raises ResultsFolderError: if it cannot be written.
+    """
+    part = _part(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise ResultsFolderError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file of earlier results, if there is one.
+
+    :raises ResultsFolderError: if it cannot be removed.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise ResultsFolderError(f"{path} cannot be removed: {error.strerror}.") from None
+
+
+def _part(path: Path) -> Path:
+    """What a file is called until it is whole. What a killed run left is written over."""
+    return path.with_name(f".{path.name}.part")

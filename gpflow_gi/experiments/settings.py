@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-FILES = ("results.json", "training_curves.png", "predictions.png")
+FILES = ("results.json", "table.txt", "training_curves.png", "predictions.png")
 """What a comparison writes."""
 
 MODELS = ("deep-gp", "bnn")

@@ -173,7 +173,7 @@ class KerasDeepGP(tf_keras.Model):
             model cannot do.
         :raises NonFiniteError: at a bound or gradient that is NaN or infinite, if `recover` is
             False or did not help. The model is then what it was when that epoch began.
-        :warns UserWarning: of every change that `recover` made.
+        :warns RecoveryWarning: of every change that `recover` made.
         """
         self._refuse_weights(y, options)
         self._assert_compile_was_called()

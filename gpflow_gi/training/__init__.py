@@ -1,16 +1,16 @@
 """Training: :func:`gpflow_gi.fit`, the record that it returns, and the errors that it raises."""
 
 from .augmentation import augmented
-from .convergence import ConvergenceWarning
 from .fit import fit
 from .guard import NonFiniteError
-from .record import FitRecord, Recovery, Report
+from .record import ConvergenceWarning, FitRecord, Recovery, RecoveryWarning, Report
 
 __all__ = [
     "ConvergenceWarning",
     "FitRecord",
     "NonFiniteError",
     "Recovery",
+    "RecoveryWarning",
     "Report",
     "augmented",
     "fit",

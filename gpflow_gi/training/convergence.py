@@ -11,10 +11,6 @@ SMALLEST_RISE = 1.0
 """In nats: less is nothing to train for."""
 
 
-class ConvergenceWarning(UserWarning):
-    """Training ended with a bound that still rises, or that is worse than at the start."""
-
-
 def shortcoming_of(record: FitRecord, num_rows: int) -> str | None:
     """Compare the end of a run with its start, and with itself.
 

@@ -19,14 +19,14 @@ from .arguments import (
     non_negative_integer,
 )
 from .checkpoints import Checkpoints, describe_data, describe_model
-from .convergence import ConvergenceWarning, shortcoming_of
+from .convergence import shortcoming_of
 from .guard import Snapshots
 from .learning_rate import describe_optimizer, make_optimizer, plain_number
 from .minibatches import Minibatches
 from .objective import bound_terms_of, kl_weight
 from .pace import Pace
 from .progress import Progress
-from .record import FitRecord, Report
+from .record import ConvergenceWarning, FitRecord, Report
 from .recovery import Recoveries
 from .replicas import Replicas
 from .steps import TrainingSteps
@@ -132,7 +132,7 @@ def fit(
     :raises NonFiniteError: at a bound or gradient that is NaN or infinite, if `recover` is False or
         did not help. The model keeps the last good parameters: those with which the last finite
         bound was computed.
-    :warns UserWarning: of every change that `recover` made.
+    :warns RecoveryWarning: of every change that `recover` made.
     :warns ConvergenceWarning: if the bound is worse at the end than at the start, or if it still
         rises in the last tenth of the steps by more than the noise of the reports and than a nat.
     :raises KeyboardInterrupt: if interrupted, with the model as it is after the last step, and a
@@ -265,9 +265,9 @@ def fit(
             if checkpoints is not None:
                 checkpoints.save(record)
             raise
+    record.shortcoming = shortcoming_of(record, num_rows)
     if checkpoints is not None:
         checkpoints.save(record)
-    shortcoming = shortcoming_of(record, num_rows)
-    if shortcoming is not None:
-        warnings.warn(shortcoming, ConvergenceWarning, stacklevel=2)
+    if record.shortcoming:
+        warnings.warn(record.shortcoming, ConvergenceWarning, stacklevel=2)
     return record

@@ -1,9 +1,29 @@
 """What a training run tells about itself."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+
+
+class RecoveryWarning(UserWarning):
+    """Training met a bound or a gradient that is not finite, and changed something to go on."""
+
+
+class ConvergenceWarning(UserWarning):
+    """Training ended with a bound that still rises, or that is worse than at the start."""
+
+
+@contextmanager
+def notes_not_warnings() -> Iterator[None]:
+    """Within, training leaves to the record's notes what it would warn of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RecoveryWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 @dataclass(frozen=True)
@@ -110,17 +130,26 @@ class FitRecord:
     :param reports: about one a second, the last one at the last step.
     :param compile_seconds: seconds spent in tracing and compiling.
     :param recoveries: what was changed to go on where a bound or a gradient was not finite.
+    :param shortcoming: a sentence, if the bound still rises at the end, or is worse than at the
+        start; otherwise None.
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
     reports: list[Report] = field(default_factory=list)
     compile_seconds: float = 0.0
     recoveries: list[Recovery] = field(default_factory=list)
+    shortcoming: str | None = None
 
     def __repr__(self) -> str:
         """A line for notebooks, whose cells often end in what gi.fit returns."""
         bound = f", bound {self.reports[-1].bound:.6g}" if self.reports else ""
         return f"<FitRecord: {self.step} steps in {self.seconds:.1f} s{bound}>"
+
+    @property
+    def notes(self) -> list[str]:
+        """A sentence for each recovery and for the shortcoming: what a reader should know."""
+        sentences = [str(recovery) for recovery in self.recoveries]
+        return [*sentences, *([self.shortcoming] if self.shortcoming else [])]
 
     @property
     def step(self) -> int:
@@ -155,6 +184,7 @@ class FitRecord:
             "seconds_per_step": self.seconds_per_step if self.reports else None,
             "reports": [report.to_dict() for report in self.reports],
             "recoveries": [asdict(recovery) for recovery in self.recoveries],
+            "shortcoming": self.shortcoming,
         }
 
     @classmethod
@@ -172,4 +202,5 @@ class FitRecord:
             compile_seconds=values["compile_seconds"],
             # Records of version 0.1.0 have none.
             recoveries=[Recovery(**recovery) for recovery in values.get("recoveries", [])],
+            shortcoming=values.get("shortcoming"),
         )

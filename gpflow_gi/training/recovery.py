@@ -15,7 +15,7 @@ import tensorflow as tf
 from ..jitter import LARGEST_JITTER, Jitter
 from .guard import Snapshots, cause_of, give_up
 from .learning_rate import has_own_schedule, plain_number
-from .record import FitRecord, Recovery
+from .record import FitRecord, Recovery, RecoveryWarning
 from .steps import Outcome, TrainingSteps
 
 
@@ -106,7 +106,7 @@ class Recoveries:
 
     def _note(self, recovery: Recovery) -> None:
         self._record.recoveries.append(recovery)
-        warnings.warn(str(recovery), stacklevel=5)
+        warnings.warn(str(recovery), RecoveryWarning, stacklevel=5)
 
     def _tried(self) -> str:
         tried = []
@@ -150,5 +150,5 @@ class EpochRecovery:
             self._optimizer.learning_rate.assign(rate)
             made = Recovery(step, cause, learning_rate=rate)
         self.made.append(made)
-        warnings.warn(str(made), stacklevel=3)
+        warnings.warn(str(made), RecoveryWarning, stacklevel=3)
         return True

@@ -2,7 +2,7 @@
 
 import json
 
-from gpflow_gi.benchmark.records import DONE, FAILED, key_of
+from gpflow_gi.benchmark.records import DONE, FAILED, encode, key_of
 from gpflow_gi.datasets import UCI_SETS
 
 QUICK = {"name": "quick", "steps": 500}
@@ -13,7 +13,7 @@ def record(dataset, split, method, log_density=None, **changes):
 
     :param log_density: other metrics follow `changes`, or are None.
     :param changes: budget, seed, version, versions, started, host, settings, sha256 (that of UCI's
-        data, if there are some of that name), error, seconds and metrics.
+        data, if there are some of that name), error, notes, seconds and metrics.
     """
     error = changes.pop("error", None)
     found = {
@@ -52,15 +52,21 @@ def record(dataset, split, method, log_density=None, **changes):
         found["metrics"] = {"log_density": log_density, **metrics}
         found["versions"] = changes.pop("versions", {})
         found["cost"] = {"seconds": seconds, "peak_memory_mb": 100.0, "num_parameters": 7}
+    if "notes" in changes:
+        found["notes"] = changes.pop("notes")
     assert not changes, changes
     return found
 
 
-def write(folder, *records):
-    """Write records into a folder of a sweep, each to a file of its own."""
+def write(folder, *records, sealed=True):
+    """Write records into a folder of a sweep, each to a file of its own.
+
+    :param sealed: whether they have a checksum, which those of before had not.
+    """
     (folder / "records").mkdir(parents=True, exist_ok=True)
     for i, one in enumerate(records, start=len(list((folder / "records").iterdir()))):
-        (folder / "records" / f"trial-{i:04}-{one['key']}.json").write_text(json.dumps(one))
+        content = encode(one) if sealed else json.dumps(one).encode()
+        (folder / "records" / f"trial-{i:04}-{one['key']}.json").write_bytes(content)
     return folder
 
 

@@ -28,6 +28,11 @@ def behaves(data, split, method, budget, seed):
         raise ValueError("the matrix is not\npositive definite")
     if how == "exit":
         sys.exit("no more")
+    if how == "kill once" and _for_the_first_time(counts):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "terminate":
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
     if how == "kill":
         print("the last words", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)

@@ -256,7 +256,14 @@ def test_no_cluster(capsys, csv, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("address", ["foo", "tcp://", "tcp://host:port", "nonsense://host:1"])
-def test_what_is_no_address_is_one_line(csv, tmp_path, address):
+def test_what_is_no_address_is_said(capsys, csv, tmp_path, address):
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    arguments = ["--data", csv, "--target", "y", "--out", str(tmp_path / "out")]
+    error = error_of(capsys, *arguments, "--dask", address)
+    assert error.startswith(f"gpflow-gi: error: {address!r} is not the address of a schedul")
+
+
+def test_what_is_no_address_is_one_line(csv, tmp_path, address="nonsense://host:1"):
     """Of the whole process: what is left of a connection may complain when Python ends."""
     pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
     arguments = ["--data", csv, "--target", "y", "--out", str(tmp_path / "out")]

@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from gpflow_gi.benchmark import claims, records
@@ -111,6 +112,8 @@ def test_a_record_says_what_the_trial_was(tmp_path):
         "host": record["host"],
         "seconds": 1.5,
         "metrics": {"rmse": 1.0},
+        "format": 2,
+        "checksum": record["checksum"],
     }
     assert path.name == f"a-3-m-{one.key}.json"
 
@@ -120,6 +123,15 @@ def test_numbers_that_are_not_finite_are_null(tmp_path):
     written(path, a_record(rmse=float("nan"), crps=float("inf")))
     assert records.read(path)["metrics"] == {"rmse": None, "crps": None}
     assert "NaN" not in path.read_text()
+
+
+def test_notes_of_the_attempt_stand_before_those_of_the_trial():
+    result = {"metrics": {}, "notes": ["of training"]}
+    assert records.done(trial(), "now", 1.0, result, ["of a worker"])["notes"] == [
+        "of a worker", "of training"
+    ]  # fmt: skip
+    assert "notes" not in records.done(trial(), "now", 1.0, {"metrics": {}})
+    assert records.failed(trial(), "now", 1.0, "E", "no", notes=["so"])["notes"] == ["so"]
 
 
 def test_messages_of_failures_are_one_line():
@@ -146,6 +158,85 @@ def test_damaged_records_are_noticed(tmp_path, damage):
     path.write_text(damage(path.read_text()))
     with pytest.raises(DamagedRecordError, match=f"{path} is damaged"):
         records.read(path)
+
+
+def test_a_record_that_is_changed_anywhere_is_noticed(tmp_path):
+    """Each byte in turn becomes another; what still says the same may be read."""
+    path = trial().path(tmp_path)
+    record = {**a_record(rmse=1.25), "cost": {"seconds": 3}, "notes": ["so"]}
+    written(path, record)
+    whole, sound, rng = path.read_bytes(), records.read(path), np.random.default_rng(0)
+    noticed = 0
+    for place in range(len(whole)):
+        changed = bytearray(whole)
+        changed[place] ^= rng.integers(1, 256)
+        path.write_bytes(changed)
+        try:
+            assert records.read(path) == sound
+        except DamagedRecordError:
+            noticed += 1
+    assert noticed > 0.75 * len(whole)  # the rest are spaces between
+
+
+@pytest.mark.parametrize("name", ["1.25", '"metrics"', '"seconds"', '"checksum"', '"format"'])
+def test_results_are_part_of_the_checksum(tmp_path, name):
+    path = trial().path(tmp_path)
+    written(path, {**a_record(rmse=1.25), "notes": ["so"]})
+    text = path.read_text()
+    assert text.count(name) == 1
+    path.write_text(text.replace(name, "1.26" if name == "1.25" else '"others"'))
+    with pytest.raises(DamagedRecordError):
+        records.read(path)
+
+
+def test_the_checksum_is_of_what_is_read_back(tmp_path):
+    """Tuples, keys that are no texts, numbers of all sizes, names that are no UTF-8."""
+    path = trial(name="no UTF-8: \udcff").path(tmp_path)
+    odd = {"widths": (1, 2), 3: None, "least": 5e-324, "large": 10**400, "letters": "\udcff é \0"}
+    written(path, {**a_record(trial(name="no UTF-8: \udcff")), "hyperparameters": odd})
+    record = records.read(path)
+    assert record["hyperparameters"] == {
+        "widths": [1, 2], "3": None, "least": 5e-324, "large": 10**400, "letters": "\udcff é \0"
+    }  # fmt: skip
+    assert records.encode(record) == path.read_bytes()
+    assert records.is_verified(record)
+
+
+def test_records_of_before_there_were_checksums_are_read(tmp_path):
+    path, record = trial().path(tmp_path), a_record(rmse=1.0)
+    path.write_text(json.dumps(record))
+    assert records.read(path) == record
+    assert not records.is_verified(record)
+    with claimed(path, None) as write:
+        assert write is None
+
+
+def test_a_folder_in_the_place_of_a_record_is_named(tmp_path):
+    path = trial().path(tmp_path)
+    path.mkdir()
+    with pytest.raises(DamagedRecordError) as raised:
+        records.read(path)
+    said = f"{path} is damaged: it is a folder, where the record of a trial should be."
+    assert str(raised.value) == said
+    path.rmdir()
+    os.mkfifo(path)
+    with pytest.raises(DamagedRecordError, match="it is no file, where the record"):
+        records.read(path)
+
+
+def test_what_is_set_aside_replaces_nothing(tmp_path):
+    path = trial().path(tmp_path)
+    for text in ("one", "two", "three"):
+        path.write_text(text)
+        records.set_aside(path)
+    path.mkdir()
+    assert records.set_aside(path).is_dir()
+    assert {found.name: found.is_file() and found.read_text() for found in tmp_path.iterdir()} == {
+        f"{path.name}.damaged": "one",
+        f"{path.name}.damaged-2": "two",
+        f"{path.name}.damaged-3": "three",
+        f"{path.name}.damaged-4": False,
+    }
 
 
 def test_the_record_of_another_trial_is_damage(tmp_path):
@@ -187,6 +278,14 @@ def test_what_has_a_record_cannot_be_claimed(tmp_path):
     with claimed(path, None) as write:
         assert write is None
     assert names(tmp_path) == [path.name]
+
+
+def test_a_damaged_record_is_set_aside_by_whoever_claims_its_trial(tmp_path):
+    path = trial().path(tmp_path)
+    path.write_text("half a rec")
+    written(path, a_record(rmse=1.0))
+    assert names(tmp_path) == [path.name, f"{path.name}.damaged"]
+    assert (tmp_path / f"{path.name}.damaged").read_text() == "half a rec"
 
 
 def test_a_failure_is_replaced_once(tmp_path):

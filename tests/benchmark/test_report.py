@@ -1,5 +1,7 @@
 """Whole reports: the files, the page and the command."""
 
+import contextlib
+import io
 import itertools
 import re
 import subprocess
@@ -51,10 +53,39 @@ def sweep(folder, datasets=("yacht", "boston", "mine"), num_splits=3):
 
 
 @pytest.fixture(scope="module")
-def reported(tmp_path_factory):
-    folder = sweep(tmp_path_factory.mktemp("sweep"))
-    assert main(["report", str(folder)]) == 0
-    return folder / "report"
+def ran(tmp_path_factory):
+    """The folder of a report, and what the command said of it."""
+    folder, said = sweep(tmp_path_factory.mktemp("sweep")), io.StringIO()
+    with contextlib.redirect_stdout(said):
+        assert main(["report", str(folder)]) == 0
+    return folder / "report", said.getvalue()
+
+
+@pytest.fixture(scope="module")
+def reported(ran):
+    return ran[0]
+
+
+def run_apart(*arguments):
+    script = (
+        "import sys\n"
+        "from gpflow_gi.cli import main\n"
+        "try:\n    code = main(sys.argv[1:])\n"
+        "except SystemExit as exit:\n    code = exit.code\n"
+        "names = ('tensorflow', 'gpflow', 'pandas', 'matplotlib')\n"
+        "print('imported:', [name for name in names if name in sys.modules])\n"
+        "sys.exit(code)"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True
+    )
+
+
+@pytest.fixture(scope="module")
+def elsewhere(reported, tmp_path_factory):
+    """The same report once more, from another process: its folder, and the process."""
+    out = tmp_path_factory.mktemp("elsewhere") / "out"
+    return out, run_apart("report", str(reported.parent), "--out", str(out))
 
 
 def make(folder):
@@ -99,9 +130,8 @@ def test_markdown_has_the_figures_and_the_failures(reported):
     assert "No mean ranks: it takes 3 methods or more" in text
 
 
-def test_the_same_records_make_the_same_report(reported, tmp_path):
-    out = tmp_path / "again"
-    assert main(["report", str(reported.parent), "--out", str(out)]) == 0
+def test_the_same_records_make_the_same_report(reported, elsewhere):
+    out, _ = elsewhere
     for name in ("report.html", "report.md", "summary.csv", "differences.csv", "records.csv"):
         assert (out / name).read_bytes() == (reported / name).read_bytes()
 
@@ -427,26 +457,11 @@ def test_bars_of_a_rank_diagram_join_what_cannot_be_told_apart():
 # The command
 
 
-def run_apart(*arguments):
-    script = (
-        "import sys\n"
-        "from gpflow_gi.cli import main\n"
-        "try:\n    code = main(sys.argv[1:])\n"
-        "except SystemExit as exit:\n    code = exit.code\n"
-        "names = ('tensorflow', 'gpflow', 'pandas', 'matplotlib')\n"
-        "print('imported:', [name for name in names if name in sys.modules])\n"
-        "sys.exit(code)"
-    )
-    return subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True
-    )
-
-
-def test_the_command_does_not_import_tensorflow(reported, tmp_path):
-    run = run_apart("report", str(reported.parent), "--out", str(tmp_path / "out"))
+def test_the_command_does_not_import_tensorflow(elsewhere):
+    out, run = elsewhere
     assert (run.returncode, run.stderr) == (0, "")
     assert "imported: ['pandas', 'matplotlib']" in run.stdout
-    assert (tmp_path / "out" / "report.html").is_file()
+    assert (out / "report.html").is_file()
 
 
 def test_help_imports_nothing_heavy():
@@ -456,10 +471,8 @@ def test_help_imports_nothing_heavy():
     assert max(map(len, run.stdout.splitlines())) <= 80
 
 
-def test_what_the_command_says(reported, capsys, tmp_path):
-    out = tmp_path / "out"
-    assert main(["report", str(reported.parent), "--out", str(out)]) == 0
-    said = capsys.readouterr().out
+def test_what_the_command_says(ran):
+    out, said = ran
     assert "28 trials: 27 done, 1 failed." in said
     assert "Test log density, budget quick" in said and "ELBO, budget quick" in said
     assert "RMSE" not in said

@@ -38,6 +38,11 @@ def task(tmp_path, token):
     return make
 
 
+@pytest.fixture
+def counts(tmp_path):
+    return str(tmp_path / "counts")
+
+
 def crashing(how, **budget):
     return trial(crash={"a 0 m": how}, **budget)
 
@@ -76,8 +81,32 @@ def test_crashes_are_recorded(worker, task, how, kind, message, traceback):
     assert not part_of(one.path).exists()
 
 
-def test_the_time_limit_is_of_the_trial(worker, task):
-    record = worker.run(task(crashing("hang"), time_limit=0.5))
+def test_a_trial_whose_worker_is_killed_is_run_once_more(worker, task, counts, capsys):
+    one = task(crashing("kill once", counts=counts))
+    record = worker.run(one)
+    assert record == records.read(one.path)
+    assert record["status"] == "done" and record["metrics"]["log_density"] == 0
+    assert record["notes"] == [
+        "The worker was ended by SIGKILL in a first attempt; the trial was run again."
+    ]
+    assert lines(counts, "begun") == 2 * ["a 0 m"] and lines(counts, "ended") == ["a 0 m"]
+    said = capsys.readouterr().err
+    assert said == "a split 0 m: the worker was ended by SIGKILL; the trial is run again.\n"
+    assert "notes" not in worker.run(task(trial(1)))
+
+
+@pytest.mark.parametrize("how, times", [("kill", 2), ("terminate", 2), ("abort", 1), ("exit", 1)])
+def test_who_is_killed_twice_has_failed_and_who_crashes_is_not_run_again(
+    worker, task, counts, how, times
+):
+    record = worker.run(task(crashing(how, counts=counts)))
+    assert record["status"] == "failed" and ("notes" in record) == (times == 2)
+    assert lines(counts, "begun") == times * ["a 0 m"]
+
+
+def test_the_time_limit_is_of_the_trial(worker, task, counts):
+    record = worker.run(task(crashing("hang", counts=counts), time_limit=0.5))
+    assert lines(counts, "begun") == ["a 0 m"]  # ended by the supervisor, and not from outside
     assert record["error"]["type"] == "TimeLimit"
     assert record["error"]["message"] == "it took longer than 0.5 s."
     assert 0.5 < record["seconds"] < 50  # it hangs for 60 s
@@ -86,12 +115,12 @@ def test_the_time_limit_is_of_the_trial(worker, task):
 
 def test_imports_do_not_count_for_the_time_limit(task, tmp_path, monkeypatch):
     (tmp_path / "slow_to_import.py").write_text(
-        "import time\ntime.sleep(4)\nfrom tests.benchmark.synthetic import behaves\n"
+        "import time\ntime.sleep(1.5)\nfrom tests.benchmark.synthetic import behaves\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     worker = Worker()
     try:
-        record = worker.run(task(trial(), "slow_to_import:behaves", time_limit=3.0))
+        record = worker.run(task(trial(), "slow_to_import:behaves", time_limit=1.0))
     finally:
         worker.end()
     assert record["status"] == "done"

@@ -25,8 +25,10 @@ LESS = {
 
 @pytest.fixture(autouse=True)
 def _small_network(request, monkeypatch):
-    if "slow" not in request.keywords:
+    """At their start, but for the slow tests: test_cubic_network.py trains one."""
+    if not {"slow", "longest"} & set(request.keywords):
         monkeypatch.setattr(cubic_network, "WIDTHS", (5,))
+        monkeypatch.setattr(cubic_network, "fit", lambda *_, **__: None)
 
 
 @pytest.fixture
@@ -63,7 +65,6 @@ def draw(module, results):
     return figure.axes
 
 
-@pytest.mark.compiled
 def test_tightness_on_several_draws(monkeypatch):
     settings = replace(toy_iwbo.USUAL, num_data_sets=2, num_inducing=6, **LESS)
     monkeypatch.setattr(toy_iwbo, "USUAL", settings)
@@ -136,7 +137,6 @@ def test_what_is_swept_over(made_up, fast):
     assert all(len(call[0].X) == 100 for call in made_up)
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("module, values", [(prior_scale, (0.5, 2.0)), (num_inducing, (1, 4))])
 def test_a_tiny_sweep(monkeypatch, module, values):
     settings = replace(module.USUAL, values=values, num_runs=1, **LESS)
@@ -154,10 +154,15 @@ def test_a_tiny_sweep(monkeypatch, module, values):
 
 @pytest.mark.slow
 @pytest.mark.compiled
-def test_fast_runs_show_the_effects():
+def test_the_fast_run_shows_the_effect_of_the_priors_scale():
     scales, _ = run("prior-scale", fast=True)
     bounds = [point["elbo"]["mean"] for point in scales["points"]]
     assert bounds[0] < bounds[1] < bounds[2] - 50
+
+
+@pytest.mark.longest
+@pytest.mark.compiled
+def test_the_other_fast_runs_show_theirs():
     numbers, _ = run("num-inducing", fast=True)
     bounds = [point["elbo"]["mean"] for point in numbers["points"]]
     assert bounds == sorted(bounds) and bounds[0] < bounds[-1] - 200

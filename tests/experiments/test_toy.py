@@ -82,11 +82,12 @@ def test_a_method_is_compared_where_it_should_be(rng):
     assert itself == pytest.approx(1.25 * np.sqrt(1 / 3000 + 1 / 6000), rel=0.1)
 
 
-@pytest.mark.compiled
 def test_a_tiny_run(monkeypatch):
     monkeypatch.setattr(toy, "USUAL", TINY)
     monkeypatch.setattr(toy, "nuts", no_nuts)
     monkeypatch.setattr(cubic_network, "WIDTHS", (5,))
+    # Networks are measured at their start: test_cubic_network.py trains one.
+    monkeypatch.setattr(cubic_network, "fit", lambda *_, **__: None)
     said = []
     results = study.run("toy", seed=1, announce=said.append, progress=False)
     assert said[0] == "NUTS" and said[-1] == "global inducing, run 2 of 2" and len(said) == 7
@@ -105,7 +106,7 @@ def test_a_tiny_run(monkeypatch):
     figure.canvas.draw()
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_fast_run_shows_that_global_is_nearest_to_nuts():

@@ -80,7 +80,8 @@ def test_a_warm_up_is_no_fall():
 
 @pytest.mark.compiled
 def test_fit_warns():
-    data = linear_data()
+    X, Y = linear_data()
+    data = X, 10 * Y
     with pytest.warns(ConvergenceWarning, match="The ELBO still rises"):
         train(LinearModel(20), data, steps=30, learning_rate=0.01, num_samples=1000)
 

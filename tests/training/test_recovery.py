@@ -11,7 +11,7 @@ from gpflow.keras import tf_keras
 
 import gpflow_gi as gi
 from gpflow_gi.jitter import Jitter, jitter_scales
-from gpflow_gi.training import FitRecord, NonFiniteError, Recovery
+from gpflow_gi.training import FitRecord, NonFiniteError, Recovery, RecoveryWarning
 
 from ..builders import random_data, random_deep_gp
 from .models import DATA, FailingModel, JitterModel, SteepModel, train, values
@@ -31,9 +31,9 @@ def calls(request, monkeypatch):
 @pytest.mark.parametrize("needed, raised_to", [(10, 10), (11, 100), (1e4, 1e4)])
 def test_jitter_is_raised_until_the_step_is_finite(calls, needed, raised_to):
     model, plain = JitterModel(3.5, needed), JitterModel(3.5, 0)
-    with pytest.warns(UserWarning, match="At step 5 .* jitter .* was raised to") as caught:
+    with pytest.warns(RecoveryWarning, match="At step 5 .* jitter .* was raised to") as caught:
         record = train(model, DATA, steps=20, optimizer=sgd())
-    assert len(caught) == 1
+    assert len([one for one in caught if one.category is RecoveryWarning]) == 1
     # The steps are those that would have been taken with enough jitter from the start.
     train(plain, DATA, steps=20, optimizer=sgd())
     assert values(model)[".level"] == values(plain)[".level"] == 3.5 - 20
@@ -49,7 +49,7 @@ def test_jitter_is_raised_until_the_step_is_finite(calls, needed, raised_to):
 def test_the_rate_is_halved_where_no_jitter_helps(calls):
     """From 1, the rate of 1 gives 1, -2, 4, -8, 16; half of it converges."""
     model = SteepModel(1.0, 3.0)
-    with pytest.warns(UserWarning, match="At step 5 .*learning rate was halved, to 0.5"):
+    with pytest.warns(RecoveryWarning, match="At step 5 .*learning rate was halved, to 0.5"):
         record = train(model, DATA, steps=40, optimizer=sgd())
     # After three steps, at -8, at half the rate: 4, then -2, 1, ...
     np.testing.assert_allclose(values(model)[".level"], -8.0 * (-0.5) ** 37, rtol=1e-12)
@@ -59,7 +59,7 @@ def test_the_rate_is_halved_where_no_jitter_helps(calls):
 
 def test_a_schedule_is_halved_from_there_on():
     model = SteepModel(1.0, 3.0)
-    with pytest.warns(UserWarning, match="halved, to 0.5"):
+    with pytest.warns(RecoveryWarning, match="halved, to 0.5"):
         record = train(
             model, DATA, steps=40, optimizer=sgd(), learning_rate=lambda step: tf.constant(1.0)
         )
@@ -70,7 +70,7 @@ def test_a_schedule_is_halved_from_there_on():
 def test_jitter_that_does_not_help_is_taken_back():
     model = JitterModel(3.5, 1e5)  # more than is ever tried
     with (
-        pytest.warns(UserWarning, match="halved"),
+        pytest.warns(RecoveryWarning, match="halved"),
         pytest.raises(
             NonFiniteError,
             match=r"a jitter of up to 0.01 and with half the learning rate too\. The model keeps",
@@ -96,7 +96,7 @@ def test_nothing_is_changed_if_not_wanted_or_where_nothing_went_wrong():
     assert model.jitter_scale == 1 and error.value.record.recoveries == []
     assert "It was so" not in str(error.value)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RecoveryWarning)
         assert train(JitterModel(30.5, 10), DATA, steps=20, optimizer=sgd()).recoveries == []
     with pytest.raises(TypeError, match="recover must be True or False, but is 'yes'"):
         train(model, DATA, steps=20, recover="yes")
@@ -107,7 +107,7 @@ def test_a_start_that_is_not_finite():
     with pytest.raises(NonFiniteError, match="parameters that training started from"):
         train(model, DATA, steps=20, optimizer=sgd())
     model = JitterModel(-1.0, 10)
-    with pytest.warns(UserWarning, match="At step 1 "):
+    with pytest.warns(RecoveryWarning, match="At step 1 "):
         train(model, DATA, steps=3, optimizer=sgd())
     assert values(model)[".level"] == -4.0
 

@@ -9,12 +9,18 @@ from typing import Any
 import pandas as pd
 
 from gpflow_gi.benchmark.methods import in_order
+from gpflow_gi.printable import printable
 
 from .published import Published, published
 from .published import read as read_published
 from .reading import SOFTWARE, Records
 from .statistics import MAIN, METRICS, Metric, Ranks, all_differences, by_split, ranks, summary
 from .tables import FAILED, DifferenceTable, MetricTable, difference_table, metric_table
+
+COMMAND = "`gpflow-gi benchmark`"
+
+_MOST_NOTES = 10
+"""Trials whose notes are in the report. All of them are in records.csv."""
 
 
 @dataclass(frozen=True)
@@ -109,11 +115,28 @@ class Report:
                 f"{counted(len(trials) - len(used), 'record')} not used: there is one that was "
                 "started later of the same data set, split, method, budget and seed."
             )
+        unverified = int((~trials["verified"]).sum())
+        if unverified:
+            said.append(
+                f"{counted(unverified, 'record')} unverified: of before records had checksums. "
+                "Damage to the results in them would not be noticed."
+            )
         if self.records.damaged:
             listed = "; ".join(f"{name} {why}" for name, why in self.records.damaged.items())
             said.append(
-                f"{counted(len(self.records.damaged), 'file')} damaged and left out: {listed}."
+                f"{counted(len(self.records.damaged), 'file')} damaged and left out: {listed}. "
+                f"The same {COMMAND} runs those trials again."
             )
+        if self.records.set_aside:
+            said.append(
+                f"{counted(len(self.records.set_aside), 'file')} set aside by {COMMAND}, which "
+                f"found them damaged and ran their trials again: "
+                f"{', '.join(self.records.set_aside)}."
+            )
+        said += [
+            f"Data set {name} is not in this report, which it would have ended: {why}."
+            for name, why in self.records.left_out.items()
+        ]
         return said
 
 
@@ -126,7 +149,7 @@ def report(folder: Path, records: Records) -> Report:
     used = records.trials[records.trials["used"]]
     groups = list(used.groupby("budget", sort=True))
     return Report(
-        name=folder.resolve().name,
+        name=printable(folder.resolve().name),
         records=records,
         budgets=[_budget(str(budget), trials) for budget, trials in groups],
         summary=_of_every_budget([(budget, summary(trials)) for budget, trials in groups]),
@@ -154,7 +177,10 @@ def _budget(budget: str, trials: pd.DataFrame) -> BudgetReport:
     sizes = ["num_train", "num_test", "num_inputs"]
     return BudgetReport(
         budget=budget,
-        numbers=json.loads(trials["budget_numbers"].iloc[0]),
+        numbers={
+            printable(name): printable(value if isinstance(value, str) else json.dumps(value))
+            for name, value in json.loads(trials["budget_numbers"].iloc[0]).items()
+        },
         num_done=int(trials["done"].sum()),
         num_failed=int((~trials["done"]).sum()),
         notices=_notices(trials),
@@ -208,6 +234,15 @@ def _notices(trials: pd.DataFrame) -> list[str]:
         said.append(f"Means mix different settings under one name: {names}.")
     if trials["host"].nunique() > 1:
         said.append(f"Seconds are of several hosts: {_shares(trials['host'])}.")
+    noted = trials[trials["notes"] != ""]
+    said += [
+        f"{row.dataset} split {row.split} {row.method}: {row.notes}"
+        for row in noted.head(_MOST_NOTES).itertuples()
+    ]
+    if len(noted) > _MOST_NOTES:
+        said.append(
+            f"{counted(len(noted) - _MOST_NOTES, 'trial')} more with notes: see records.csv."
+        )
     return said
 
 

@@ -2,7 +2,9 @@
 
 import io
 import re
-from collections.abc import Collection, Mapping
+import warnings
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +34,13 @@ _STYLE: Any = {
     "ytick.color": INK,
     "font.size": 9.0,
     "text.parse_math": False,  # names are names
+    "text.usetex": False,
     "svg.fonttype": "none",
     "svg.hashsalt": "gpflow_gi",
 }
+
+_MOST_PIXELS = 60_000
+"""Of a side of a picture: matplotlib draws fewer than 65536."""
 
 _ROW, _PANEL = 0.22, 3.6
 """The height of a method and the width of a panel, in inches."""
@@ -163,7 +169,7 @@ def rank_diagram(ranks: Ranks) -> Figure:
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(7.5, 1.1 + 0.17 * len(mean)), layout="constrained")
         ax = figure.subplots()
-        critical_difference_diagram(
+        drawn = critical_difference_diagram(
             mean,
             posthoc_nemenyi_friedman(ranks.loss),
             alpha=LEVEL,
@@ -175,6 +181,9 @@ def rank_diagram(ranks: Ranks) -> Figure:
             crossbar_props={"color": BEST, "linewidth": 2.4},
             text_h_margin=0.02 * np.ptp(mean) + 0.02,
         )
+        # The order of a set of names, which differs from process to process.
+        for (bar,) in drawn["crossbars"]:
+            bar.set_xdata(sorted(bar.get_xdata()))
         start = float(mean.iloc[0])
         ax.plot([start, start + ranks.critical_difference], [1.1, 1.1], color=INK, linewidth=1.6)
         ax.text(start, 1.35, f"critical difference {ranks.critical_difference:.2f}", va="bottom")
@@ -182,10 +191,21 @@ def rank_diagram(ranks: Ranks) -> Figure:
     return figure
 
 
+@contextmanager
+def _drawing() -> Iterator[None]:
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+        # Letters that the font does not have are boxes, in pictures; a page has its reader's fonts.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        # Nor is there room for names that are wider than the panel.
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")
+        yield
+
+
 def save_png(figure: Figure, path: Path) -> None:
     """A figure as a file: dark on white."""
-    with matplotlib.rc_context(_STYLE):
-        figure.savefig(path, dpi=RESOLUTION)
+    resolution = min(RESOLUTION, _MOST_PIXELS / max(figure.get_size_inches()))
+    with _drawing():
+        figure.savefig(path, dpi=resolution)
 
 
 def svg(figure: Figure, label: str, colours: Mapping[str, str]) -> str:
@@ -195,15 +215,23 @@ def svg(figure: Figure, label: str, colours: Mapping[str, str]) -> str:
     :param colours: what CSS has in the place of each colour.
     """
     file = io.StringIO()
-    with matplotlib.rc_context(_STYLE):
+    with _drawing():
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     text = file.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     # Groups have the same names in all figures, and nothing refers to them.
     text = re.sub(r'<g id="[^"]*"', "<g", text)
-    for colour, css in colours.items():
-        text = text.replace(colour, css)
+
+    def recoloured(tag: re.Match[str]) -> str:
+        found = tag.group()
+        for colour, css in colours.items():
+            found = found.replace(colour, css)
+        return found
+
+    # Not in the text between the tags, where a name may look like a colour.
+    text = re.sub(r"<[^<>]*>", recoloured, text)
     width, height = figure.get_size_inches()
     opening = f'<svg role="img" aria-label="{label}" viewBox="0 0 {72 * width:g} {72 * height:g}"'
-    return re.sub(r"<svg[^>]*>", f"{opening}>", text, count=1)
+    # A function, since backslashes mean something in a text to replace by.
+    return re.sub(r"<svg[^>]*>", lambda _: f"{opening}>", text, count=1)

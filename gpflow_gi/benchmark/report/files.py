@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -15,14 +16,17 @@ from .page import html_page
 from .reading import SOFTWARE
 from .statistics import METRICS, Ranks
 
+_LONGEST = 100
+"""Characters of a budget's name in a file's name, which can have 255 bytes."""
+
 FILES = ("report.html", "report.md", "summary.csv", "differences.csv", "records.csv", "figures")
 """All that a folder with a report holds."""
 
 
 _COLUMNS = (
-    *("budget", "dataset", "split", "method", "seed", "status", "used"),
+    *("budget", "dataset", "split", "method", "seed", "status", "used", "verified"),
     *METRICS,
-    *("peak_memory_mb", "num_parameters", "error_type", "error_message", "version"),
+    *("peak_memory_mb", "num_parameters", "error_type", "error_message", "notes", "version"),
     *SOFTWARE,
     *("data_sha256", "started", "host", "key", "file"),
 )
@@ -45,9 +49,13 @@ def write(report: Report, folder: Path) -> None:
                 save_png(figure, figures / name)
                 names[budget.budget, metric.metric.name, kind] = f"figures/{name}"
     (folder / "report.md").write_text(markdown_page(report, names), encoding="utf-8")
-    report.summary.to_csv(folder / "summary.csv", index=False)
-    report.differences.to_csv(folder / "differences.csv", index=False)
-    _records(report.records.trials).to_csv(folder / "records.csv", index=False)
+    tables = {
+        "summary.csv": report.summary,
+        "differences.csv": report.differences,
+        "records.csv": _records(report.records.trials),
+    }
+    for name, table in tables.items():
+        _without_formulas(table).to_csv(folder / name, index=False, encoding="utf-8")
 
 
 def _figures(metric: MetricReport) -> list[tuple[str, Figure]]:
@@ -61,7 +69,7 @@ def _figures(metric: MetricReport) -> list[tuple[str, Figure]]:
 
 def _slug(budget: BudgetReport, report: Report) -> str:
     """The budget's name as a file name can have it; numbered, since others may come to the same."""
-    name = re.sub(r"[^A-Za-z0-9]+", "-", budget.budget).strip("-")
+    name = re.sub(r"[^A-Za-z0-9]+", "-", budget.budget)[:_LONGEST].strip("-")
     number = report.budgets.index(budget) + 1
     return f"{number}-{name}" if len(report.budgets) > 1 else name
 
@@ -69,3 +77,19 @@ def _slug(budget: BudgetReport, report: Report) -> str:
 def _records(trials: pd.DataFrame) -> pd.DataFrame:
     status = trials["done"].map({True: DONE, False: FAILED})
     return trials.assign(status=status)[list(_COLUMNS)]
+
+
+_FORMULA = re.compile(r"[=+\-@\t\r＝＋－＠]")  # and what Japanese keyboards have for them
+
+
+def _without_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """The same with an apostrophe before texts that spreadsheets would take for a formula.
+
+    OWASP, "CSV injection". Numbers stay as they are.
+    """
+
+    def safe(cell: Any) -> Any:
+        return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+
+    texts = table.select_dtypes(exclude=["number", "bool"]).columns
+    return table.assign(**{name: [safe(cell) for cell in table[name]] for name in texts})

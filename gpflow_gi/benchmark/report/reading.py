@@ -2,16 +2,16 @@
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from gpflow_gi.benchmark.records import DONE, FOLDER, DamagedRecordError
+from gpflow_gi.benchmark.records import DONE, FOLDER, SET_ASIDE, DamagedRecordError, is_verified
 from gpflow_gi.benchmark.records import read as read_record
 from gpflow_gi.datasets import UCI_SETS
+from gpflow_gi.printable import labels, printable
 
 from .statistics import METRICS
 
@@ -20,6 +20,9 @@ _IDENTITY = ["budget", "dataset", "split", "method", "seed"]
 
 SOFTWARE = {"python": "Python", "gpflow": "GPflow", "tensorflow": "TensorFlow"}
 """Whose versions are shown besides our own: their names in records, and for people."""
+
+_LONGEST_BUDGET = 200
+"""Characters of a budget's name, which is a heading."""
 
 _HASH_LENGTH = 8
 """Hexadecimal digits that tell apart data sets of one name."""
@@ -37,18 +40,25 @@ class _DamagedError(ValueError):
 class Records:
     """What was found in a folder.
 
-    :param trials: a row for each record. "budget" is its budget's name, with the numbers in which
-        it differs where two budgets have one name; "budget_numbers" and "settings" are JSON.
+    :param trials: a row for each record. All its texts can be shown as they are: see
+        :mod:`gpflow_gi.printable`. "budget" is its budget's name, with the numbers in which it
+        differs where two budgets have one name; "budget_numbers" and "settings" are JSON.
         "dataset" is its "data_name", with the first digits of its SHA-256 where other data have
         that name too; UCI's keeps the plain name. "uci" says whether it is UCI's. The metrics are
         NaN where they are missing or not finite. The versions of :data:`SOFTWARE` are empty if
         unknown. "used" is false for a record that is superseded: there is a newer one of the same
-        trial.
+        trial. "verified" is false for a record of before there were checksums. "notes" has a line
+        on what was out of the ordinary when it was run, empty if nothing was.
     :param damaged: files that are no records, and why not.
+    :param set_aside: files that were found damaged by a sweep, which renamed them.
+    :param left_out: data sets that cannot be reported, and why not; none of their trials are in
+        `trials`.
     """
 
     trials: pd.DataFrame
     damaged: dict[str, str]
+    set_aside: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 def read(folder: Path) -> Records:
@@ -68,24 +78,30 @@ def read(folder: Path) -> Records:
         try:
             rows.append(_row(path))
         except _DamagedError as error:
-            damaged[path.name] = str(error)
+            damaged[printable(path.name)] = str(error)
     if not rows:
         name, why = next(iter(damaged.items()))
         raise RecordsError(
             f"{records}: none of {len(damaged)} files is a record of a trial; {name} {why}."
         )
+    for column in ("data_name", "method"):
+        # Before they are in a table: columns of texts may refuse what is not UTF-8.
+        shown = labels(row[column] for row in rows)
+        for row in rows:
+            row[column] = shown[row[column]]
     trials = pd.DataFrame(rows)
-    labels = _labels([json.loads(numbers) for numbers in trials["budget_numbers"].unique()])
-    trials["budget"] = trials["budget_numbers"].map(
-        dict(zip(trials["budget_numbers"].unique(), labels, strict=True))
-    )
+    trials["budget"] = trials["budget_numbers"].map(_budget_labels(trials["budget_numbers"]))
     trials["dataset"] = _dataset_labels(trials)
     time = pd.to_datetime(trials["started"], utc=True, errors="coerce", format="ISO8601")
     trials = trials.assign(time=time).sort_values(
         ["time", "file"], na_position="first", ignore_index=True
     )
     trials["used"] = ~trials.duplicated(_IDENTITY, keep="last")
-    return Records(trials.sort_values([*_IDENTITY, "time"], ignore_index=True), damaged)
+    return Records(
+        trials.sort_values([*_IDENTITY, "time"], ignore_index=True),
+        damaged,
+        [printable(path.name) for path in sorted(records.glob(f"*.json{SET_ASIDE}*"))],
+    )
 
 
 def _row(path: Path) -> dict[str, Any]:
@@ -93,8 +109,8 @@ def _row(path: Path) -> dict[str, Any]:
         record = read_record(path)
     except OSError as error:
         raise _DamagedError(f"cannot be read: {error.strerror}") from None
-    except DamagedRecordError:
-        raise _DamagedError("is not the whole record of a trial") from None
+    except DamagedRecordError as error:
+        raise _DamagedError(error.reason) from None
     trial = _get(record, "trial", dict)
     budget = _get(trial, "budget", dict)
     _get(budget, "name", str)
@@ -105,29 +121,31 @@ def _row(path: Path) -> dict[str, Any]:
     )
     measured = record["metrics"] if done else {}
     seconds = (cost if done else record).get("seconds")
-    sha256 = _get(data, "sha256", str)
+    sha256, notes = _get(data, "sha256", str), record.get("notes", [])
     return {
         "data_name": (name := _get(trial, "dataset", str)),
-        "split": _get(trial, "split", int),
+        "split": _number_of(trial, "split"),
         "method": _get(trial, "method", str),
-        "seed": _get(trial, "seed", int),
+        "seed": _number_of(trial, "seed"),
         "done": done,
+        "verified": is_verified(record),
         **{name: _number({**measured, "seconds": seconds}.get(name)) for name in METRICS},
         "peak_memory_mb": _number(cost.get("peak_memory_mb")),
         "num_parameters": _number(cost.get("num_parameters")),
         "error_type": "" if done else _line(failure.get("type", "unknown")),
         "error_message": "" if done else _line(failure.get("message", "")),
-        "version": str(record["version"]),
-        **{name: str(versions.get(name, "")) for name in SOFTWARE},
-        "started": str(record.get("started", "")),
-        "host": str(record.get("host", "")),
+        "notes": " ".join(map(_line, notes if isinstance(notes, list) else [notes])),
+        "version": _line(record["version"]),
+        **{name: _line(versions.get(name, "")) for name in SOFTWARE},
+        "started": _line(record.get("started", "")),
+        "host": _line(record.get("host", "")),
         "key": record["key"],
         **{name: _number(data.get(name)) for name in ("num_train", "num_test", "num_inputs")},
-        "data_sha256": sha256,
+        "data_sha256": printable(sha256),
         "uci": name in UCI_SETS and sha256 == UCI_SETS[name].sha256,
         "settings": json.dumps(trial.get("settings"), sort_keys=True),
         "budget_numbers": json.dumps(budget, sort_keys=True),
-        "file": path.name,
+        "file": printable(path.name),
     }
 
 
@@ -136,6 +154,14 @@ def _get(where: Any, name: str, kind: type) -> Any:
     if not isinstance(value, kind) or isinstance(value, bool):
         raise _DamagedError(f"has no {name!r} as a record has it")
     return value
+
+
+def _number_of(trial: Any, name: str) -> int:
+    """A whole number that columns of a table can hold."""
+    number = _get(trial, name, int)
+    if not 0 <= number < 2**63:
+        raise _DamagedError(f"has no {name!r} as a record has it")
+    return int(number)
 
 
 def _number(value: Any) -> float:
@@ -148,7 +174,7 @@ def _number(value: Any) -> float:
 
 
 def _line(value: Any) -> str:
-    return " ".join(str(value).split())
+    return printable(" ".join(str(value).split()))
 
 
 def _dataset_labels(trials: pd.DataFrame) -> "pd.Series[str]":
@@ -158,16 +184,21 @@ def _dataset_labels(trials: pd.DataFrame) -> "pd.Series[str]":
     return name.where(~several | trials["uci"], name + " (" + digits + ")")
 
 
-def _labels(budgets: Sequence[dict[str, Any]]) -> list[str]:
-    """The budgets' names, each with what tells it apart from others of the same name."""
-    labels = []
-    for budget in budgets:
-        namesakes = [other for other in budgets if other["name"] == budget["name"]]
+def _budget_labels(budgets: "pd.Series[str]") -> dict[str, str]:
+    """The budgets' names, each with what tells it apart from others of the same name.
+
+    :param budgets: their numbers and names, as JSON.
+    """
+    found = {text: json.loads(text) for text in budgets.unique()}
+    names = {}
+    for text, budget in found.items():
+        namesakes = [other for other in found.values() if other["name"] == budget["name"]]
         differs = sorted(
             name
             for name in set().union(*namesakes)
             if any(other.get(name) != budget.get(name) for other in namesakes)
         )
-        apart = ", ".join(f"{name}={budget.get(name)}" for name in differs)
-        labels.append(budget["name"] + (f" ({apart})" if apart else ""))
-    return labels
+        apart = ", ".join(f"{name}={json.dumps(budget.get(name))}" for name in differs)
+        names[text] = budget["name"] + (f" ({apart})" if apart else "")
+    shown = labels(names.values(), most=_LONGEST_BUDGET)
+    return {text: shown[name] for text, name in names.items()}

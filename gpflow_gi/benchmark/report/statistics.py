@@ -126,7 +126,10 @@ def summary(trials: pd.DataFrame) -> pd.DataFrame:
         values = by_split(trials, metric)
         if values.empty:
             continue
-        long = values.reset_index().melt(["dataset", "split"], var_name="method").dropna()
+        # By number: a method may have the name of one of these columns.
+        numbered = values.set_axis(range(values.shape[1]), axis=1).reset_index()
+        long = numbered.melt(["dataset", "split"], var_name="method").dropna()
+        long["method"] = values.columns[long["method"].astype(int)]
         grouped = long.groupby(["dataset", "method"])["value"].agg(n="count", mean="mean", sd="std")
         parts.append(grouped.reset_index().assign(metric=metric))
     columns = ["dataset", "method", "metric", "n", "mean", "standard_error", "sd"]

@@ -190,8 +190,8 @@ def markdown_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str
 
 
 def escaped(text: str) -> str:
-    """For a cell of a table in Markdown."""
-    for character in "\\|*_`<":
+    """For a cell of a table in Markdown, as GitHub has it: with formulas between dollars."""
+    for character in "\\|*_`<[]~$&":
         text = text.replace(character, f"\\{character}")
     return text
 

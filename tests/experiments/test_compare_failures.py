@@ -1,0 +1,279 @@
+"""A comparison whose models fail, or that is interrupted: what has ended is kept, and said."""
+
+import json
+import os
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from gpflow_gi.cli import main
+from gpflow_gi.experiments import compare, report
+from gpflow_gi.experiments.compare import Result
+from gpflow_gi.experiments.results_folder import ResultsFolderError
+from gpflow_gi.experiments.settings import FILES
+from gpflow_gi.training import FitRecord, NonFiniteError, Recovery, Report
+
+NAMES = ["Sparse GP", "Deep GP, local", "Deep GP, global"]
+
+
+def a_record(step=20):
+    return FitRecord(
+        reports=[Report(i, 0.1 * i, -50.0 / i, 1.0, 1.0, 0.01) for i in range(10, step + 1, 10)]
+    )
+
+
+@pytest.fixture
+def table(tmp_path):
+    """The arguments that name a small table."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    rows = [f"{a},{b},{np.sin(a) + 0.1 * b}" for a, b in X]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["a,b,y", *rows]))
+    return ["--data", str(path), "--target", "y"]
+
+
+def measured(name, model, record, data, X_test, test, targets, settings):
+    """Some result, without a model."""
+    rows = test.Y[:, 0]
+    return Result(
+        name, record, -1.0, 0.1, -(rows**2), abs(rows), 1.0, 0.9, rows, rows - 1, rows + 1
+    )
+
+
+@pytest.fixture
+def comparing(monkeypatch, table, tmp_path, capsys):
+    """Run the command; in the place of training, functions are called, one for each model.
+
+    They are given the folder of the results, and return a record or raise. Unless they are to be
+    `real`, models and measures are made up too, and so are figures unless they are to be `drawn`.
+    """
+    out = tmp_path / "out"
+
+    def run(*functions, data=table, real=False, drawn=False):
+        left = list(functions)
+        if not real:
+            for name in ("build_sparse_gp", "build_deep_gp"):
+                monkeypatch.setattr(compare.architectures, name, lambda *_, **__: "a model")
+            monkeypatch.setattr(compare, "_measured", measured)
+            if not drawn:
+                monkeypatch.setattr(report, "_picture", lambda figure: b"a picture")
+
+        def fit(model, data, **options):
+            return left.pop(0)(out)
+
+        monkeypatch.setattr(compare, "fit", fit)
+        fixed = ["--num-inducing", "5", "--test-samples", "3", "--out", str(out)]
+        code = main(["compare", *data, *fixed])
+        assert left == []
+        said = capsys.readouterr()
+        return SimpleNamespace(
+            code=code, out=said.out, words=" ".join(said.out.split()), err=said.err
+        )
+
+    run.out = out
+    return run
+
+
+def works(out):
+    return a_record()
+
+
+def fails(out):
+    raise NonFiniteError("The bound is nan\nin step 17.", step=17, record=a_record(10))
+
+
+def numbers_in(out):
+    return json.loads((out / "results.json").read_text())
+
+
+def test_a_model_that_fails_has_a_row_that_says_so_and_the_others_are_compared(comparing):
+    run = comparing(works, fails, works, real=True)
+    assert run.code == 1
+    assert run.err == (
+        "gpflow-gi: error: 1 of 3 models failed: Deep GP, local (The bound is nan in step 17.)\n"
+    )
+    lines = run.out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("---"))
+    assert [line[:16].strip() for line in lines[start + 1 : start + 4]] == NAMES
+    assert lines[start + 2].split() == ["Deep", "GP,", "local", "failed", *5 * "-"]
+    assert "Deep GP, local failed: The bound is nan in step 17." in run.words
+    assert "a difference in log density" in run.words  # of the two that there are
+    assert all(len(line) <= 80 for line in lines if str(comparing.out) not in line)
+
+    assert {path.name for path in comparing.out.iterdir()} == set(FILES)
+    numbers = numbers_in(comparing.out)
+    assert numbers["models_left"] == []
+    first, failed, last = numbers["models"]
+    assert [one["name"] for one in numbers["models"]] == NAMES
+    assert (first["status"], failed["status"], last["status"]) == ("done", "failed", "done")
+    assert failed["error"]["type"] == "NonFiniteError"
+    assert failed["error"]["message"] == "The bound is nan in step 17."
+    assert "in fails" in failed["error"]["traceback"]
+    assert failed["training"]["step"] == 10 and first["training"]["step"] == 20
+    assert np.isfinite([first["rmse"], last["rmse"]]).all() and "rmse" not in failed
+    table = (comparing.out / "table.txt").read_text()
+    assert table.strip() in run.out
+    assert imread(comparing.out / "predictions.png").shape[1] == 1200  # two panels
+
+
+@pytest.mark.parametrize("where", ["building", "measuring", "predicting"])
+def test_whatever_fails_is_a_row(comparing, monkeypatch, where):
+    def raises(*arguments, **options):
+        raise ValueError("no\nsuch thing" + 1000 * "!")
+
+    if where == "building":
+        monkeypatch.setattr(compare.architectures, "build_deep_gp", raises)
+        run = comparing(works, real=True)
+    else:
+        if where == "measuring":
+            monkeypatch.setattr(compare, "estimate_elbo", raises)
+        else:
+            nan = (np.full((1, 3, 1), np.nan), np.ones((1, 3, 1)))
+            monkeypatch.setattr(compare, "predictive_components", lambda *_, **__: nan)
+        run = comparing(works, works, works, real=True)
+    assert run.code == 1
+    if where == "predicting":
+        why = "ArithmeticError: predictions of held-out rows are not finite."
+    else:
+        why = f"ValueError: no such thing{487 * '!'}… (all of it is in results.json)"
+    # A word that long is broken into lines.
+    assert f"Deep GP, global failed: {why}".replace(" ", "") in run.words.replace(" ", "")
+    assert why in run.err
+    last = numbers_in(comparing.out)["models"][-1]
+    assert (last["training"] is None) == (where == "building")
+    left = [one["name"] for one in numbers_in(comparing.out)["models"] if one["status"] == "done"]
+    assert left == (["Sparse GP"] if where == "building" else [])
+
+
+def test_no_model_but_failures(comparing):
+    """No figures; none of an earlier comparison is left either."""
+    comparing.out.mkdir()
+    for name in FILES:
+        (comparing.out / name).write_text("of earlier results")
+    run = comparing(fails, fails, fails)
+    assert run.code == 1 and "3 of 3 models failed" in run.err
+    assert {path.name for path in comparing.out.iterdir()} == {"results.json", "table.txt"}
+    assert [one["status"] for one in numbers_in(comparing.out)["models"]] == 3 * ["failed"]
+
+
+def test_each_model_is_kept_as_it_ends(comparing):
+    seen = []
+
+    def looks(out):
+        numbers = numbers_in(out)
+        seen.append(([one["name"] for one in numbers["models"]], numbers["models_left"]))
+        assert {path.name for path in out.iterdir()} == set(FILES)
+        text = (out / "table.txt").read_text()
+        assert f"Not there yet: {'; '.join(numbers['models_left'])}." in text
+        return a_record()
+
+    assert comparing(works, looks, looks).code == 0
+    assert seen == [(NAMES[:1], NAMES[1:]), (NAMES[:2], NAMES[2:])]
+    assert "Not there yet" not in (comparing.out / "table.txt").read_text()
+
+
+def interrupts(out):
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_keeps_what_has_ended(comparing):
+    run = comparing(works, fails, interrupts)
+    assert run.code == 130
+    assert run.err == (
+        f"gpflow-gi: error: interrupted; what has ended before is in {comparing.out}{os.sep}\n"
+    )
+    assert [one["status"] for one in numbers_in(comparing.out)["models"]] == ["done", "failed"]
+
+
+def test_an_interrupt_of_the_first_model_leaves_earlier_results(comparing):
+    comparing.out.mkdir()
+    (comparing.out / "results.json").write_text("of earlier results")
+    run = comparing(interrupts)
+    assert run.code == 130
+    assert run.err == "gpflow-gi: error: interrupted before it was done.\n"
+    assert (comparing.out / "results.json").read_text() == "of earlier results"
+
+
+@pytest.mark.parametrize("full", [1, 3])
+def test_a_disk_that_is_full_does_not_end_training(comparing, monkeypatch, full):
+    """For the first of three models, or to the end."""
+    put, calls = report.put_file, []
+
+    def put_if_there_is_room(path, content):
+        calls.extend([1] * (path.name == "results.json"))
+        if len(calls) <= full:
+            raise ResultsFolderError(f"{path} cannot be written: No space left on device.")
+        put(path, content)
+
+    monkeypatch.setattr(report, "put_file", put_if_there_is_room)
+    run = comparing(works, works, works)
+    said = f"gpflow-gi: error: {comparing.out}/results.json cannot be written: No space left on dev"
+    assert run.err.count(said) == full and run.err.count("\n") == full
+    assert "Deep GP, global" in run.words.rpartition("----")[2]  # in the table
+    if full == 1:
+        assert run.code == 0 and len(numbers_in(comparing.out)["models"]) == 3
+        assert "It is tried again after the next model." in run.err
+    else:
+        assert run.code == 2 and not comparing.out.exists()
+
+
+def test_a_figure_that_cannot_be_drawn_costs_nothing_else(comparing, monkeypatch):
+    def fails(comparison):
+        raise OverflowError("too\nlarge.")
+
+    monkeypatch.setattr(report, "training_figure", fails)
+    run = comparing(works, works, works)
+    said = f"{comparing.out}/training_curves.png cannot be drawn: OverflowError: too large"
+    assert run.code == 2 and run.err.count(said) == 3
+    assert len(numbers_in(comparing.out)["models"]) == 3 and "Deep GP, global" in run.out
+
+
+def test_what_training_had_to_change_is_said(comparing):
+    def recovers(out):
+        record = a_record()
+        record.recoveries = [Recovery(12, "layer 1", jitter=1e-5)]
+        record.shortcoming = "The ELBO\nstill rises."
+        return record
+
+    run = comparing(works, recovers, works)
+    assert run.code == 0
+    sentence = (
+        "At step 12 layer 1 was NaN or infinite: the jitter of this model was raised to 1e-05."
+    )
+    assert f"Deep GP, local: {sentence}" in run.words
+    assert "Deep GP, local: The ELBO still rises." in run.words
+    first, second, third = numbers_in(comparing.out)["models"]
+    assert second["notes"] == [sentence, "The ELBO\nstill rises."]
+    assert first["notes"] == third["notes"] == []
+
+
+@pytest.mark.parametrize(
+    "name, target",
+    [
+        (b"cost in $x_{$.csv", r"$\frac{$ y"),
+        (b"caf\xe9.csv", "東京 😀 é"),
+        (b"a\\1\n\x1b[31m" + 100 * b"x" + b".csv", "\\udc80"),
+    ],
+)
+def test_any_name_of_data_and_columns(comparing, tmp_path, name, target):
+    path = tmp_path / os.fsdecode(name)
+    rows = "".join(f"{i},{i * i % 7}\n" for i in range(12))
+    try:
+        path.write_text(f"a,{target}\n{rows}", encoding="utf-8")
+    except OSError:
+        pytest.skip("this file system takes no such names")
+    run = comparing(works, fails, fails, data=["--data", str(path), "--target", target], drawn=True)
+    assert run.code == 1 and "cannot be" not in run.err
+    assert {found.name for found in comparing.out.iterdir()} == set(FILES)
+    assert numbers_in(comparing.out)["data"]["target"] == target
+    assert "\x1b" not in run.out.replace(str(comparing.out), "")
+
+
+def test_what_a_killed_run_left_is_written_over(comparing):
+    comparing.out.mkdir()
+    (comparing.out / ".results.json.part").write_text("half of it")
+    assert comparing(works, works, works).code == 0
+    assert {path.name for path in comparing.out.iterdir()} == set(FILES)
