@@ -17,7 +17,8 @@ from .arguments import (
     name_of,
     non_negative_integer,
 )
-from .checkpoints import Checkpoints, describe_data, describe_model
+from .checkpoints import Checkpoints, check_directory, describe_data, describe_parameters
+from .description import describe_function, describe_model
 from .guard import Snapshots, recover
 from .learning_rate import describe_optimizer, make_optimizer, plain_number
 from .minibatches import Minibatches
@@ -132,6 +133,8 @@ def fit(
     kl_warmup = non_negative_integer("kl_warmup", kl_warmup)
     temperature = positive_number("temperature", temperature)
     callbacks = check_callbacks(callbacks)
+    if checkpoint_dir is not None:
+        check_directory(checkpoint_dir)
     if seed is None and checkpoint_dir is not None:
         raise ValueError("A run with a checkpoint_dir needs a seed, to be the same when resumed.")
     replicas = Replicas(strategy)
@@ -183,8 +186,13 @@ def fit(
     record = FitRecord(settings)
     checkpoints = None
     if checkpoint_dir is not None:
-        settings.update(describe_model(model), **describe_data(data))
-        checkpoints = Checkpoints(checkpoint_dir, model, optimizer, run.step, settings)
+        settings.update(describe_parameters(model), **describe_data(data))
+        description = describe_model(model)
+        for name, function in {"learning_rate": learning_rate, "augment": augment}.items():
+            if callable(function):
+                description.update(describe_function(name, function))
+        parts = {"model": model, "optimizer": optimizer, "step": run.step}
+        checkpoints = Checkpoints(checkpoint_dir, parts, settings, description)
         record = checkpoints.restore() or record
         if int(run.step) > steps:
             raise ValueError(
