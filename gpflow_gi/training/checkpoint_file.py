@@ -89,6 +89,7 @@ def write(path: Path, saved: Saved) -> None:
         "format": FORMAT,
         "versions": saved.versions,
         "record": saved.record,
+        "variables": list(saved.values),
         "description": saved.description,
     }
 
@@ -139,7 +140,7 @@ def read(path: Path, dtypes: Mapping[str, Any]) -> Saved:
             # All checksums first: nothing of a damaged file is interpreted.
             damaged = archive.testzip()
             if damaged is not None:
-                raise DamagedError(f"{damaged} in it is damaged")
+                raise DamagedError(f"it is damaged, at {damaged}")
             about = json.loads(archive.read(_ABOUT))
             if about["format"] > FORMAT:
                 raise NewerFormatError(about["versions"]["gpflow_gi"])
@@ -151,6 +152,9 @@ def read(path: Path, dtypes: Mapping[str, Any]) -> Saved:
                         values[name] = np.lib.format.read_array(file, allow_pickle=False)
                     if values[name].dtype.kind == "V" and name in dtypes:
                         values[name] = values[name].view(dtypes[name])
+            # The file's own list of what it holds has no checksum.
+            if list(values) != about["variables"]:
+                raise DamagedError("it is damaged: it lacks some of its variables")
             return Saved(about["record"], about["description"], about["versions"], values)
     except (DamagedError, NewerFormatError):
         raise

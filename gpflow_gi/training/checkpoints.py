@@ -175,7 +175,9 @@ class Checkpoints:
             names = json.loads((self._directory / INDEX).read_bytes())["checkpoints"]
             # No other names, wherever they come from: these files will be deleted.
             if all(checkpoint_file.step_of_name(name) is not None for name in names):
-                return list(names), ""
+                # Those that were to be deleted may be gone.
+                old = [name for name in names[:-KEPT] if (self._directory / name).exists()]
+                return [*old, *names[-KEPT:]], ""
         except FileNotFoundError:
             return [], ""
         except (OSError, ValueError, KeyError, TypeError):

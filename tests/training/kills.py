@@ -7,19 +7,28 @@ SIGKILL at a random moment: while it starts, or within two seconds of its first 
 one process goes on to the end, and another does all the steps with no stop. Their last checkpoints,
 which hold every variable of the model and of the optimizer, must be equal in every bit, and so must
 all reports of the bound.
+
+The processes are forks of one that has imported TensorFlow and computed nothing with it, which
+saves
+most of the time.
 """
 
 import argparse
 import json
+import os
 import random
-import subprocess
-import sys
+import signal
 import tempfile
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import tensorflow as tf
+
+from gpflow_gi.architectures import build_bnn, build_deep_gp
+from gpflow_gi.training import checkpoints, fit, pace
 
 MODELS = ("deep_gp", "network")
 THEIRS = ("ckpt-1.index", "ckpt-best.h5", "notes.tmp")
@@ -27,32 +36,48 @@ THEIRS = ("ckpt-1.index", "ckpt-best.h5", "notes.tmp")
 
 
 def train(model, directory, steps, every_step):
-    """One process: take part in a run, or do all of it."""
-    import tensorflow as tf
-
-    import gpflow_gi as gi
-    from gpflow_gi.training import checkpoints, pace
-
+    """Take part in a run, or do all of it."""
     pace.CALL_SECONDS = 0.0  # a report after every step
     checkpoints.EVERY_SECONDS = 0.0 if every_step else 1e9
     X = np.linspace(-2.0, 2.0, 40)[:, None]
     Y = np.sin(3.0 * X)
     settings = {"batch_size": 15, "kl_warmup": 200, "seed": 3, "progress": False}
     if model == "deep_gp":
-        built = gi.architectures.build_deep_gp(X, Y, num_layers=2, num_inducing=8, seed=1)
+        built = build_deep_gp(X, Y, num_layers=2, num_inducing=8, seed=1)
         settings["learning_rate"] = lambda step: 0.01 / (1.0 + tf.cast(step, tf.float32) / 500.0)
     else:
-        built = gi.architectures.build_bnn(X, Y, widths=(6, 6), num_inducing=8, seed=1)
+        built = build_bnn(X, Y, widths=(6, 6), num_inducing=8, seed=1)
         settings["augment"] = lambda X, seed: (
             X + 0.01 * tf.random.stateless_normal(tf.shape(X), seed, dtype=X.dtype)
         )
-    gi.fit(built, (X, Y), steps=steps, checkpoint_dir=directory, **settings)
+    fit(built, (X, Y), steps=steps, checkpoint_dir=directory, **settings)
 
 
-def start(model, directory, steps, every_step=True):
-    command = [sys.executable, "-m", "tests.training.kills", "--part", model, str(directory)]
-    command += [str(steps), *(["--every-step"] if every_step else [])]
-    return subprocess.Popen(command, cwd=Path(__file__).parents[2])
+class Process:
+    """A fork that trains."""
+
+    def __init__(self, *arguments):
+        self.pid = os.fork()
+        if self.pid == 0:
+            code = 1
+            try:
+                train(*arguments)
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(code)
+
+    def ended(self):
+        return os.waitpid(self.pid, os.WNOHANG) != (0, 0)
+
+    def wait(self):
+        _, status = os.waitpid(self.pid, 0)
+        return os.waitstatus_to_exitcode(status)
+
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
+        assert self.wait() == -signal.SIGKILL
 
 
 def latest(directory):
@@ -96,24 +121,24 @@ def kill(model, kills, seed, directory):
     met = Counter()
     for number in range(kills):
         before, _ = latest(run)
-        process = start(model, run, 10**9)
-        if number % 10 == 9:
-            time.sleep(rng.uniform(0.0, 8.0))
-        else:
-            while latest(run)[0] == before:
-                assert process.poll() is None, "the run ended by itself"
-                time.sleep(0.002)
-            time.sleep(rng.uniform(0.0, 2.0))
-        assert process.poll() is None, "the run ended by itself"
-        process.kill()
-        process.wait()
+        process = Process(model, run, 10**9, True)
+        try:
+            if number % 10 == 9:
+                time.sleep(rng.uniform(0.0, 4.0))
+            else:
+                while latest(run)[0] == before:
+                    assert not process.ended(), "the run ended by itself"
+                    time.sleep(0.002)
+                time.sleep(rng.uniform(0.0, 2.0))
+        finally:
+            process.kill()
         where = where_it_was(run, before)
         met[where] += 1
         assert latest(run)[0] >= before
         print(f"{model}: kill {number + 1} at step {latest(run)[0]}, {where}", flush=True)
     steps = latest(run)[0] + 20
     for folder, every_step in ((run, True), (undisturbed, False)):
-        assert start(model, folder, steps, every_step).wait() == 0
+        assert Process(model, folder, steps, every_step).wait() == 0
     assert content(latest(run)[1]) == content(latest(undisturbed)[1]), "the end differs"
     assert all((run / name).read_text() == name for name in THEIRS)
     ours = {path.name for path in run.iterdir()} - set(THEIRS)
@@ -126,13 +151,7 @@ def main(arguments=None):
     parser.add_argument("--kills", type=int, default=50, help="of each model's run")
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
-    parser.add_argument("--part", nargs=3, help=argparse.SUPPRESS)
-    parser.add_argument("--every-step", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
-    if given.part:
-        model, directory, steps = given.part
-        train(model, directory, int(steps), given.every_step)
-        return
     for model in given.models:
         with tempfile.TemporaryDirectory() as directory:
             met, steps = kill(model, given.kills, given.seed, Path(directory))
