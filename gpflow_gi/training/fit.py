@@ -104,9 +104,12 @@ def fit(
     :param callbacks: each is called with every :class:`~gpflow_gi.training.Report`.
     :param progress: show progress on standard error: a bar in a terminal or notebook, a few lines
         elsewhere.
-    :param checkpoint_dir: where to save model, optimizer, step and record, every minute and at the
-        end. If it holds a run already, that run is resumed, and ends with the parameters that it
-        would have had without a stop. A finished one is returned at once.
+    :param checkpoint_dir: a folder to save model, optimizer, step and record in, every minute and
+        at the end. If it holds a run already, that run is resumed, and ends with the parameters
+        that it would have had without a stop. A finished one is returned at once. The two latest
+        checkpoints are kept, as files ``gpflow_gi-checkpoint-STEP.npz``; the folder may hold other
+        things, which are left alone. The model of a resumed run must be built as the first was,
+        with the same code of `learning_rate` and `augment` where these have no name.
     :param jit_compile: compile the loop with XLA. On a CPU that is mostly slower.
     :param strategy: a ``tf.distribute.MirroredStrategy`` or ``MultiWorkerMirroredStrategy``, in
         whose scope the model was built (``with strategy.scope():``), and `optimizer` too if given.
@@ -119,7 +122,12 @@ def fit(
     :raises ValueError: if an argument has a value that makes no sense, if the data holds NaN or
         infinity, does not fit the model or does not have the number of rows that it was built for,
         if the model has no trainable parameters, or if `checkpoint_dir` cannot be written to, or
-        holds a run with other settings, of more steps, or one that cannot be read.
+        holds a run with other settings, of another model, of more steps, or one that cannot be
+        read; or if nothing tells `learning_rate` or `augment` from another function.
+    :raises OSError: if a checkpoint cannot be written, as on a full disk. The model is as after the
+        last step, and earlier checkpoints as they were.
+    :warns UserWarning: if the latest checkpoint cannot be read, and the run goes on from the one
+        before it.
     :raises NonFiniteError: at the first bound or gradient that is NaN or infinite. The model keeps
         the last good parameters: those with which the last finite bound was computed.
     :raises KeyboardInterrupt: if interrupted, with the model as it is after the last step, and a

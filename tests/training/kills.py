@@ -9,8 +9,7 @@ which hold every variable of the model and of the optimizer, must be equal in ev
 all reports of the bound.
 
 The processes are forks of one that has imported TensorFlow and computed nothing with it, which
-saves
-most of the time.
+saves most of the time.
 """
 
 import argparse
