@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .persistence import export as export
     from .persistence import load as load
     from .persistence import save as save
-    from .training import fit as fit
+    from .training.fit import fit as fit
 
 _SUBMODULES = (
     "architectures",

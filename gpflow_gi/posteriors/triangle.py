@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gpflow
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
@@ -49,3 +50,14 @@ class RowUnits(tfp.bijectors.Bijector):
 
 def _unit(diagonal: tf.Tensor) -> tf.Tensor:
     return diagonal * tf.math.rsqrt(1.0 + tf.square(diagonal))
+
+
+def has_row_units(parameter: gpflow.Parameter) -> bool:
+    """Whether a parameter is a precision whose root has a unit for each row."""
+    waiting = [parameter.transform]
+    while waiting:
+        bijector = waiting.pop()
+        if isinstance(bijector, RowUnits):
+            return True
+        waiting.extend(getattr(bijector, "bijectors", ()))
+    return False

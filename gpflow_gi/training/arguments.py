@@ -1,12 +1,15 @@
 """What :func:`gpflow_gi.fit` is given, checked before anything is compiled."""
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
 import gpflow
 import numpy as np
 import tensorflow as tf
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def non_negative_integer(name: str, value: Any) -> int:
@@ -36,8 +39,12 @@ def check_callbacks(callbacks: Any) -> tuple[Any, ...]:
 def name_of(function: Callable[..., Any]) -> str:
     """The name by which a callable is told from others; a partial's arguments belong to it."""
     if isinstance(function, functools.partial):
-        arguments = [repr(value) for value in function.args]
-        arguments += [f"{name}={value!r}" for name, value in sorted(function.keywords.items())]
+        # Without addresses, which differ from run to run.
+        arguments = [_ADDRESS.sub("", repr(value)) for value in function.args]
+        arguments += [
+            f"{name}={_ADDRESS.sub('', repr(value))}"
+            for name, value in sorted(function.keywords.items())
+        ]
         return f"{name_of(function.func)}({', '.join(arguments)})"
     return str(getattr(function, "__qualname__", type(function).__name__))
 

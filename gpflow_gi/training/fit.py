@@ -18,8 +18,9 @@ from .arguments import (
     name_of,
     non_negative_integer,
 )
-from .checkpoints import Checkpoints, describe_data, describe_model
+from .checkpoints import Checkpoints, check_directory, describe_data, describe_parameters
 from .convergence import shortcoming_of
+from .description import describe_function, describe_model
 from .guard import Snapshots
 from .learning_rate import describe_optimizer, make_optimizer, plain_number
 from .minibatches import Minibatches
@@ -107,9 +108,12 @@ def fit(
     :param callbacks: each is called with every :class:`~gpflow_gi.training.Report`.
     :param progress: show progress on standard error: a bar in a terminal or notebook, a few lines
         elsewhere.
-    :param checkpoint_dir: where to save model, optimizer, step and record, every minute and at the
-        end. If it holds a run already, that run is resumed, and ends with the parameters that it
-        would have had without a stop. A finished one is returned at once.
+    :param checkpoint_dir: a folder to save model, optimizer, step and record in, every minute and
+        at the end. If it holds a run already, that run is resumed, and ends with the parameters
+        that it would have had without a stop. A finished one is returned at once. The two latest
+        checkpoints are kept, as files ``gpflow_gi-checkpoint-STEP.npz``; the folder may hold other
+        things, which are left alone. The model of a resumed run must be built as the first was,
+        with the same code of `learning_rate` and `augment` where these have no name.
     :param jit_compile: compile the loop with XLA. On a CPU that is mostly slower.
     :param strategy: a ``tf.distribute.MirroredStrategy`` or ``MultiWorkerMirroredStrategy``, in
         whose scope the model was built (``with strategy.scope():``), and `optimizer` too if given.
@@ -128,13 +132,18 @@ def fit(
     :raises ValueError: if an argument has a value that makes no sense, if the data holds NaN or
         infinity, does not fit the model or does not have the number of rows that it was built for,
         if the model has no trainable parameters, or if `checkpoint_dir` cannot be written to, or
-        holds a run with other settings, of more steps, or one that cannot be read.
+        holds a run with other settings, of another model, of more steps, or one that cannot be
+        read; or if nothing tells `learning_rate` or `augment` from another function.
+    :raises OSError: if a checkpoint cannot be written, as on a full disk. The model is as after the
+        last step, and earlier checkpoints as they were.
     :raises NonFiniteError: at a bound or gradient that is NaN or infinite, if `recover` is False or
         did not help. The model keeps the last good parameters: those with which the last finite
         bound was computed.
     :warns RecoveryWarning: of every change that `recover` made.
     :warns ConvergenceWarning: if the bound is worse at the end than at the start, or if it still
         rises in the last tenth of the steps by more than the noise of the reports and than a nat.
+    :warns UserWarning: if the latest checkpoint cannot be read, and the run goes on from the one
+        before it.
     :raises KeyboardInterrupt: if interrupted, with the model as it is after the last step, and a
         checkpoint of it if asked for.
     """
@@ -148,6 +157,8 @@ def fit(
     callbacks = check_callbacks(callbacks)
     if not isinstance(recover, bool):
         raise TypeError(f"recover must be True or False, but is {recover!r}.")
+    if checkpoint_dir is not None:
+        check_directory(checkpoint_dir)
     if seed is None and checkpoint_dir is not None:
         raise ValueError("A run with a checkpoint_dir needs a seed, to be the same when resumed.")
     replicas = Replicas(strategy)
@@ -199,8 +210,13 @@ def fit(
     record = FitRecord(settings)
     checkpoints = None
     if checkpoint_dir is not None:
-        settings.update(describe_model(model), **describe_data(data))
-        checkpoints = Checkpoints(checkpoint_dir, model, optimizer, run.step, settings)
+        settings.update(describe_parameters(model), **describe_data(data))
+        description = describe_model(model)
+        for name, function in {"learning_rate": learning_rate, "augment": augment}.items():
+            if callable(function):
+                description.update(describe_function(name, function))
+        parts = {"model": model, "optimizer": optimizer, "step": run.step}
+        checkpoints = Checkpoints(checkpoint_dir, parts, settings, description)
         record = checkpoints.restore() or record
         if int(run.step) > steps:
             raise ValueError(

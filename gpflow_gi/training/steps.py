@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..seeds import fold_in
+from .graph_memory import forget_graph
 from .learning_rate import Schedule
 from .minibatches import Held, Minibatches
 from .objective import BoundTerms, kl_weight
@@ -114,6 +115,7 @@ class TrainingSteps:
         self._compiled = tf.function(
             self._run, jit_compile=self._jit_compile or None, autograph=False
         ).get_concrete_function(scalar, held)
+        forget_graph(self._compiled)
         self.run(0)
 
     def run(self, num_steps: int) -> Outcome:

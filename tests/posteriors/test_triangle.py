@@ -3,7 +3,8 @@
 import numpy as np
 import tensorflow as tf
 
-from gpflow_gi.posteriors.triangle import RowUnits
+from gpflow_gi.posteriors import GlobalInducing
+from gpflow_gi.posteriors.triangle import RowUnits, has_row_units
 
 
 def test_rows_are_in_units_of_a_small_diagonal_and_of_one_otherwise(rng):
@@ -36,3 +37,10 @@ def test_log_determinant_is_that_of_the_jacobian(rng):
     np.testing.assert_allclose(
         RowUnits().inverse_log_det_jacobian(tf.constant(T.numpy())), -expected, rtol=1e-12
     )
+
+
+def test_full_precisions_have_row_units():
+    for precision, expected in (("full", True), ("diagonal", False)):
+        posterior = GlobalInducing(3, 1, precision=precision)
+        assert has_row_units(posterior.pseudo_precision) is expected
+        assert not has_row_units(posterior.pseudo_outputs)

@@ -176,3 +176,30 @@ def test_jitter_is_a_tenth_of_the_largest_at_most_before_it_is_raised():
         assert Jitter(model).raise_tenfold()
     assert model.jitter_scale == 10
     assert not Jitter(FailingModel(1.0, "bound")).raise_tenfold()
+
+
+@pytest.mark.parametrize("build", [lambda: JitterModel(3.5, 10), lambda: SteepModel(1.0, 3.0)])
+@pytest.mark.parametrize("scheduled", [False, True])
+def test_a_resumed_run_keeps_what_was_changed(tmp_path, build, scheduled):
+    def run(model, steps, folder):
+        options = {"learning_rate": lambda step: tf.constant(1.0)} if scheduled else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return train(
+                model,
+                DATA,
+                steps=steps,
+                optimizer=sgd(),
+                checkpoint_dir=tmp_path / folder,
+                **options,
+            )
+
+    whole, parts = build(), build()
+    expected = run(whole, 20, "whole")
+    run(parts, 8, "parts")
+    parts = build()
+    record = run(parts, 20, "parts")
+    assert values(parts) == values(whole)
+    assert record.recoveries == expected.recoveries and len(record.recoveries) == 1
+    assert record.reports[-1].learning_rate == expected.reports[-1].learning_rate
+    assert [float(s) for s in jitter_scales(parts)] == [float(s) for s in jitter_scales(whole)]

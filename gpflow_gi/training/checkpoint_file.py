@@ -1,0 +1,166 @@
+"""One checkpoint as one file, which is there as a whole or not at all.
+
+It is a ZIP file that holds JSON and, as NPY, the value of each variable: ``numpy.load`` reads it.
+ZIP has a checksum of everything in it, so that a file that has changed since is known for what it
+is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+
+from gpflow_gi._version import __version__
+
+FORMAT = 1
+"""It rises when older versions cannot read a file any more."""
+
+UNFINISHED = "gpflow_gi-unfinished"
+"""The name of a file while it is written. It is always the same, so that what a kill leaves behind
+is used again."""
+
+_NAME = re.compile(r"gpflow_gi-checkpoint-(\d+)\.npz")
+_ABOUT = "about.json"
+
+
+class DamagedError(Exception):
+    """A checkpoint that cannot be read. The message says why, without a full stop."""
+
+
+class NewerFormatError(Exception):
+    """A checkpoint of a version to come. The message is that version."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a checkpoint holds.
+
+    :param record: of the run, as ``FitRecord.to_dict`` gives it.
+    :param description: of model and functions; None if it was written without.
+    :param versions: of the software that wrote it.
+    :param values: of the variables, by name.
+    """
+
+    record: dict[str, Any]
+    description: dict[str, str] | None
+    versions: dict[str, str]
+    values: dict[str, np.ndarray]
+
+
+def name_of_step(step: int) -> str:
+    """The name of a checkpoint's file."""
+    return f"gpflow_gi-checkpoint-{step}.npz"
+
+
+def step_of_name(name: str) -> int | None:
+    """The inverse; None for other files."""
+    match = _NAME.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def versions() -> dict[str, str]:
+    """The software by which classes have their attributes, and functions their code."""
+    return {
+        "gpflow_gi": __version__,
+        "gpflow": gpflow.__version__,
+        "tensorflow": tf.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def write(path: Path, saved: Saved) -> None:
+    """Write a checkpoint.
+
+    :raises OSError: if it cannot be written. There is then no trace of it.
+    """
+    about = {
+        "format": FORMAT,
+        "versions": saved.versions,
+        "record": saved.record,
+        "variables": list(saved.values),
+        "description": saved.description,
+    }
+
+    def write_to(file: IO[bytes]) -> None:
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr(_ABOUT, json.dumps(about))
+            for name, value in saved.values.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, value, allow_pickle=False)
+
+    write_whole(path, write_to)
+
+
+def write_whole(path: Path, write_to: Callable[[IO[bytes]], Any]) -> None:
+    """Put a file in its place once all of it is on the disk.
+
+    :raises OSError: if it cannot be written. There is then no trace of it.
+    """
+    unfinished = path.with_name(UNFINISHED)
+    try:
+        with unfinished.open("wb") as file:
+            write_to(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
+    # The new name too. Some file systems cannot, and do without.
+    with suppress(OSError):
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def read(path: Path, dtypes: Mapping[str, Any]) -> Saved:
+    """What a file holds, when all of it is as it was written.
+
+    :param dtypes: NumPy's types by the variables' names: its files lack those that are not its own.
+    :raises DamagedError: if it is not.
+    :raises NewerFormatError: if this version cannot know.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            # All checksums first: nothing of a damaged file is interpreted.
+            damaged = archive.testzip()
+            if damaged is not None:
+                raise DamagedError(f"it is damaged, at {damaged}")
+            about = json.loads(archive.read(_ABOUT))
+            if about["format"] > FORMAT:
+                raise NewerFormatError(about["versions"]["gpflow_gi"])
+            values = {}
+            for member in archive.namelist():
+                name = member.removesuffix(".npy")
+                if name != member:
+                    with archive.open(member) as file:
+                        values[name] = np.lib.format.read_array(file, allow_pickle=False)
+                    if values[name].dtype.kind == "V" and name in dtypes:
+                        values[name] = values[name].view(dtypes[name])
+            # The file's own list of what it holds has no checksum.
+            if list(values) != about["variables"]:
+                raise DamagedError("it is damaged: it lacks some of its variables")
+            return Saved(about["record"], about["description"], about["versions"], values)
+    except (DamagedError, NewerFormatError):
+        raise
+    except FileNotFoundError:
+        raise DamagedError("it is gone") from None
+    except OSError as error:
+        raise DamagedError(error.strerror or "it cannot be read") from None
+    except Exception:  # a damaged ZIP file fails in many ways
+        raise DamagedError("it is damaged or not whole") from None

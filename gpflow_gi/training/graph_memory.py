@@ -1,0 +1,51 @@
+"""What libraries keep of a graph after the run that traced it, which is some megabytes a run."""
+
+from contextlib import suppress
+from typing import Any
+
+import tensorflow_probability as tfp
+
+
+def forget_graph(function: Any) -> None:
+    """Have TensorFlow and TensorFlow Probability let go of a traced function's graph.
+
+    Both have a list for the whole process that holds tensors of the graph, and with them all of it,
+    its constants and variables. Neither is needed any more once the gradients are in the graph.
+
+    :param function: concrete, which nobody will differentiate.
+    """
+    # Both lists are internal. Where another version lacks them, nothing but memory is lost.
+    with suppress(ImportError, AttributeError):
+        _forget_gradients(function.graph)
+    with suppress(AttributeError):
+        _forget_transforms(function.graph)
+
+
+def _forget_gradients(graph: Any) -> None:
+    """``tf.custom_gradient`` registers a gradient each time that it is traced, and for ever."""
+    from tensorflow.python.framework import ops
+
+    registry = ops.gradient_registry._registry
+    definition = graph.as_graph_def()
+    inner = (node for one in definition.library.function for node in one.node_def)
+    for node in (*definition.node, *inner):
+        name = node.attr["_gradient_op_type"].s.decode() if node.attr else ""
+        # TensorFlow's own gradients stay.
+        if name.startswith("CustomGradient-"):
+            registry.pop(name, None)
+
+
+def _forget_transforms(graph: Any) -> None:
+    """Bijectors remember what they were applied to: the result keeps the argument's graph alive."""
+    remembered = tfp.bijectors.Bijector._cache.storage
+    for key in list(remembered):
+        tensor = key()
+        if _is_in(graph, getattr(tensor, "graph", None)):
+            remembered.pop(key, None)
+
+
+def _is_in(graph: Any, inner: Any) -> bool:
+    """Whether a graph is another one or one of its loops and branches, at any depth."""
+    while inner is not None and inner is not graph:
+        inner = getattr(inner, "outer_graph", None)
+    return inner is not None

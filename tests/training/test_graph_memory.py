@@ -1,0 +1,69 @@
+"""Nothing of a run stays in memory but what it returns."""
+
+import gc
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_probability as tfp
+from tensorflow.python.framework import ops
+from tensorflow.python.framework.func_graph import FuncGraph
+
+import gpflow_gi as gi
+from gpflow_gi.training.graph_memory import forget_graph
+
+from .models import LinearModel, linear_data, svgp, train
+
+pytestmark = pytest.mark.compiled
+X, Y = linear_data(12)
+BUILD = {
+    "linear": lambda: LinearModel(12),
+    "svgp": lambda: svgp(12),
+    "deep GP": lambda: gi.architectures.build_deep_gp(X, Y, num_inducing=4, num_layers=2),
+    "network": lambda: gi.architectures.build_bnn(X, Y, widths=(3,), num_inducing=4),
+}
+
+
+def graphs_and_gradients():
+    gc.collect()
+    graphs = sum(isinstance(one, FuncGraph) for one in gc.get_objects())
+    return graphs, len(ops.gradient_registry._registry)
+
+
+@pytest.mark.parametrize(
+    "kind", ["linear", *(pytest.param(kind, marks=pytest.mark.slow) for kind in list(BUILD)[1:])]
+)
+def test_a_run_leaves_no_graph(kind):
+    settings = {"steps": 2, "batch_size": 5}
+    model = BUILD[kind]()  # which may itself have a start that is compiled
+    before = graphs_and_gradients()
+    for _ in range(2):
+        train(model, (X, Y), **settings)
+    assert graphs_and_gradients() == before
+
+
+def test_other_graphs_are_left_alone():
+    """A function that somebody else has traced can still be differentiated."""
+
+    @tf.custom_gradient
+    def triple(x):
+        return 3.0 * x, lambda upstream: 30.0 * upstream
+
+    bijector = tfp.bijectors.Softplus()
+
+    @tf.function
+    def theirs(x):
+        return triple(bijector.forward(x))
+
+    x = tf.Variable(1.0)
+    theirs(x)
+    bijector.forward(y := tf.constant(2.0))
+    remembered = len(tfp.bijectors.Bijector._cache.storage)
+    ours = tf.function(lambda x: triple(bijector.forward(x))).get_concrete_function(x.read_value())
+    assert len(tfp.bijectors.Bijector._cache.storage) > remembered
+    forget_graph(ours)
+    assert len(tfp.bijectors.Bijector._cache.storage) == remembered
+    with tf.GradientTape() as tape:
+        value = theirs(x)
+    np.testing.assert_allclose(tape.gradient(value, x), 30.0 * tf.sigmoid(1.0), rtol=1e-6)
+    assert bijector.inverse(bijector.forward(y)) is y
