@@ -72,7 +72,7 @@ class PseudoData(gpflow.Module):
         else:
             _check_positive_definite(Lambda)
             # T T^T, with the logarithms of T's squared diagonal free, and its other entries in
-            # units of their rows.
+            # units of it.
             log_square = tfp.bijectors.Chain([tfp.bijectors.Power(0.5), bounded])
             fill = tfp.bijectors.FillScaleTriL(diag_bijector=log_square, diag_shift=None)
             self._triangle = tfp.bijectors.Chain([RowUnits(), fill])

@@ -1,4 +1,4 @@
-"""Roots of precision matrices, whose entries below the diagonal have a unit for each row."""
+"""Roots of precision matrices, whose entries below the diagonal are in units of their row's."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import tensorflow_probability as tfp
 
 
 class RowUnits(tfp.bijectors.Bijector):
-    """L -> T with the diagonal d of L, and T_ij = d_i / sqrt(1 + d_i^2) L_ij below it.
+    """L -> T = diag(d) (I + L below the diagonal), for lower triangular L with the diagonal d > 0.
 
-    L is lower triangular with a positive diagonal. Where an entry of the diagonal is small, those
-    left of it are in units of it; where it is large, they stay as they are. An optimizer's steps
-    have one size for all entries: without units they are far too large where the diagonal is small,
-    and the matrix becomes singular; with units of the diagonal everywhere, they are too large
-    where it is large.
+    An optimizer's steps have one size for all entries. In units of the diagonal they mean the same
+    in every row, whatever its scale; without, they would be far too large where the diagonal is
+    small, and make the matrix singular.
     """
 
     def __init__(self, validate_args: bool = False, name: str = "row_units") -> None:
@@ -35,21 +33,16 @@ class RowUnits(tfp.bijectors.Bijector):
 
     def _forward(self, L: tf.Tensor) -> tf.Tensor:
         diagonal = tf.linalg.diag_part(L)
-        return tf.linalg.set_diag(_unit(diagonal)[..., None] * L, diagonal)
+        return tf.linalg.set_diag(diagonal[..., None] * L, diagonal)
 
     def _inverse(self, T: tf.Tensor) -> tf.Tensor:
         diagonal = tf.linalg.diag_part(T)
-        return tf.linalg.set_diag(T / _unit(diagonal)[..., None], diagonal)
+        return tf.linalg.set_diag(T / diagonal[..., None], diagonal)
 
     def _forward_log_det_jacobian(self, L: tf.Tensor) -> tf.Tensor:
         # Row i has i entries below the diagonal, counting from 0.
         entries = tf.constant(np.arange(L.shape[-1]), L.dtype)
-        log_units = tf.math.log(_unit(tf.linalg.diag_part(L)))
-        return tf.reduce_sum(entries * log_units, axis=-1)
-
-
-def _unit(diagonal: tf.Tensor) -> tf.Tensor:
-    return diagonal * tf.math.rsqrt(1.0 + tf.square(diagonal))
+        return tf.reduce_sum(entries * tf.math.log(tf.linalg.diag_part(L)), axis=-1)
 
 
 def has_row_units(parameter: gpflow.Parameter) -> bool:
