@@ -225,7 +225,7 @@ def resumption(folder):
         train(model, DATA, steps=30, checkpoint_dir=folder, callbacks=[interrupt], **settings)
     except KeyboardInterrupt:
         pass
-    saved = sorted(path.name for path in folder.glob("*.index"))
+    saved = sorted(path.name for path in folder.glob("*.npz"))
     resumed = made(TWO, LinearModel, ROWS)
     record = train(resumed, DATA, steps=30, checkpoint_dir=folder, **settings)
     yield {

@@ -100,7 +100,7 @@ def test_failures_are_found_and_undone(runs):
 
 def test_interrupt_and_resumption(runs):
     (answer,) = runs["resumption"]
-    assert answer["saved"] == ["ckpt-12.index"] and answer["step"] == 30
+    assert answer["saved"] == ["gpflow_gi-checkpoint-12.npz"] and answer["step"] == 30
     assert answer["resumed"] == answer["whole"] != answer["first"]
     kind, text = answer["on one device"]
     assert kind == "ValueError" and "replicas = 2, but this one has replicas = 1" in text
