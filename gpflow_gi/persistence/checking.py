@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import gpflow
 import tensorflow as tf
+from gpflow.likelihoods import ScalarLikelihood
 
 from ..layers import DenseLayer, Deterministic, GPLayer, Layer
 from ..layers.base import check_posterior
@@ -56,10 +58,37 @@ def check_model(model: DeepGP) -> None:
         if model.input_dim is not None:
             X = tf.zeros([2, model.input_dim], gpflow.default_float())
             f = tf.zeros([1, 2, model.layers[-1].output_dim], X.dtype)
-            integration.predict_mean_and_var(model.likelihood, X, f, f + 1, as_seed(0))
+            mean, variance = integration.predict_mean_and_var(
+                model.likelihood, X, f, f + 1, as_seed(0)
+            )
+            is_scalar = isinstance(model.likelihood, ScalarLikelihood)
+            if mean.shape != variance.shape or (is_scalar and mean.shape != f.shape):
+                raise ValueError("the likelihood's parameters do not have the shape of its outputs")
         return tf.zeros([])
 
     tf.function(symbolically, autograph=False).get_concrete_function()
+    _check_lengthscales(model)
+
+
+def _check_lengthscales(model: DeepGP) -> None:
+    """Check that kernels with a lengthscale for each column get so many; others would be spread."""
+    shape = model.input_shape
+    for layer in model.layers:
+        if isinstance(layer, GPLayer) and shape is not None:
+            for kernel, _ in layer.kernels:
+                for part in (kernel, *kernel.submodules):
+                    _check_columns(part, math.prod(shape))
+        shape = layer.output_shape if isinstance(layer, Layer) else None
+
+
+def _check_columns(kernel: Any, columns: int) -> None:
+    scales = getattr(kernel, "lengthscales", None)
+    takes_all = getattr(kernel, "active_dims", None) == slice(None, None, None)
+    if takes_all and isinstance(scales, gpflow.Parameter) and scales.shape.rank == 1:
+        if scales.shape[0] not in (1, columns):
+            raise ValueError(
+                f"a kernel has {scales.shape[0]} lengthscales, but gets {columns} columns"
+            )
 
 
 def _check_layer(layer: Layer) -> None:

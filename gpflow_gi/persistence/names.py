@@ -138,7 +138,8 @@ def _listed(use: Use) -> dict[str, Any]:
 def _refusal(name: str, use: Use) -> str:
     doing = "asks to call" if use == "made" else "uses"
     module, colon, path = name.partition(":")
-    if not (colon and all(part.isidentifier() for part in [*module.split("."), *path.split(".")])):
+    parts = [*module.split("."), *path.split(".")]
+    if not (colon and len(name) < 200 and name.isascii() and all(map(str.isidentifier, parts))):
         return f"the file {doing} {shown(name)}, which is no name of a class or a function"
     return (
         f"the file {doing} {shown(last_part(name))} of the module {shown(module)}, which is not on "
