@@ -43,10 +43,10 @@ def numbered(architecture):
     architecture = copy.deepcopy(architecture)
     counted = {}
     for node in nodes(architecture.get("model")):
-        if "number" in node:
+        if isinstance(node.get("number"), int | str):
             number, node["number"] = node["number"], len(counted)
             counted[(number, id(node)) if number == NEW else number] = node["number"]
-        elif "again" in node:
+        elif isinstance(node.get("again"), int | str):
             node["again"] = counted.get(node["again"], node["again"])
     return architecture
 
