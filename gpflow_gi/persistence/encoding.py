@@ -166,19 +166,21 @@ class Encoder:
 
     def _trust_keras(self, layer: Any, config: Any, place: str) -> None:
         """Note classes and functions of the user's in a layer of Keras."""
-        used: dict[str, Any] = {}
-        for part in keras_layers_in(layer):
+        parts = keras_layers_in(layer)
+        used = {}
+        for part in parts:
             if not keras_configs.is_listed(type(part)):
-                used[self._name(type(part), place, "object")] = type(part)
-        for name in keras_configs.functions(config):
-            used[name] = keras_configs.loaded(name)
+                used[name_of(type(part))] = type(part)
+        for function in keras_configs.functions(config, parts):
+            used[name_of(function)] = function
         try:
-            keras_configs.checked(config, Names(one for one in used.values() if one is not None))
+            keras_configs.checked(config, Names(used.values()))
         except LookupError as error:
             raise CannotEncodeError(
                 f"{place} is a Keras layer that cannot be stored ({error.args[0]})"
             ) from None
-        self.to_trust.update((name, thing) for name, thing in used.items() if thing is not None)
+        for name, thing in used.items():
+            self.to_trust[name or self._name(thing, place, "named")] = thing
 
     def _array(self, values: np.ndarray, place: str) -> str:
         if values.dtype.kind not in KINDS:

@@ -9,15 +9,14 @@ class is not described by (losses, weights, other arguments of a constructor) is
 from __future__ import annotations
 
 import inspect
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from gpflow.keras import tf_keras
 
 from . import lists
-from .names import Names, own_name, shown
+from .names import Names, shown
 
 _NODE = {"module", "class_name", "config", "registered_name", "build_config", "compile_config",
          "shared_object_id", "name", "inbound_nodes"}  # fmt: skip
@@ -55,28 +54,25 @@ def is_listed(cls: type) -> bool:
     return lists.keras_classes().get(cls.__name__) is cls
 
 
-def functions(config: Any) -> Iterator[str]:
-    """Names of the functions in a description that are none of Keras' own.
+def functions(config: Any, parts: Iterable[Any]) -> Iterator[Any]:
+    """Functions that a description names and that are none of Keras' own.
 
     :param config: as Keras gives it.
+    :param parts: the layers that it describes, which have the functions.
     """
     if isinstance(config, Mapping):
-        if config.get("class_name") == "function" and config.get("module") != "builtins":
-            yield f"{config.get('module')}:{config.get('config')}"
+        if config.get("class_name") == "function":
+            name = config.get("config")
+            of_parts = (one for part in parts for one in vars(part).values())
+            for one in of_parts:
+                if inspect.isroutine(one) and one.__name__ == name:
+                    if not _is_of_keras(one.__module__):
+                        yield one
+                    break
         config = list(config.values())
     if isinstance(config, list | tuple):
         for one in config:
-            yield from functions(one)
-
-
-def loaded(name: str) -> Any:
-    """The function of a name from :func:`functions`, for one who writes a file; or None.
-
-    :param name: module and name.
-    """
-    module, _, last = name.partition(":")
-    found = getattr(sys.modules.get(module), last, None)
-    return found if own_name(found) == name else None
+            yield from functions(one, parts)
 
 
 class _Checker:
@@ -149,7 +145,7 @@ class _Checker:
     def _function(self, name: Any, module: Any) -> Any:
         if not isinstance(name, str):
             raise LookupError(f"the file describes a function of Keras by {shown(name)}")
-        thing = self._names.trusted(f"{module}:{name}")
+        thing = self._trusted(name, module)
         if thing is not None:
             self.things[name] = thing
             return {
@@ -164,19 +160,34 @@ class _Checker:
         self._names.find(f"{module}:{name}", "named")  # says what to do
         raise LookupError(f"the file gives a Keras layer the function {shown(name)}")
 
+    def _trusted(self, name: str, module: Any) -> Any:
+        """A class or function that is trusted, or None."""
+        thing = self._names.trusted(f"{module}:{name}")
+        if thing is not None:
+            return thing
+        for thing in self._names.trusted_as(name):
+            # Keras says "builtins" of functions, and names its own classes by where it shows them.
+            is_of_keras = _is_of_keras(thing.__module__) and _is_of_keras(module)
+            if is_of_keras or (module == "builtins" and not isinstance(thing, type)):
+                return thing
+        return None
+
     def _class(self, name: str, module: Any) -> tuple[type, bool]:
         """The class, and whether it is on the list."""
-        thing = self._names.trusted(f"{module}:{name}")
+        thing = self._trusted(name, module)
         if thing is not None:
             if not isinstance(thing, type):
                 raise LookupError(f"the file takes {shown(name)} for a class of Keras")
             return thing, False
         listed = lists.keras_classes().get(name)
-        of_keras = isinstance(module, str) and module.partition(".")[0] in ("keras", "tf_keras")
-        if listed is None or not of_keras:
+        if listed is None or not _is_of_keras(module):
             self._names.find(f"{module}:{name}", "object")  # says what to do
             raise LookupError(f"the file has the Keras layer {shown(name)}")
         return listed, True
+
+
+def _is_of_keras(module: Any) -> bool:
+    return isinstance(module, str) and module.partition(".")[0] in ("keras", "tf_keras")
 
 
 def _modules(name: str) -> tuple[str, ...]:

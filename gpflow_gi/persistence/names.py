@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 from . import lists
@@ -91,6 +91,13 @@ class Names:
         :param name: as :func:`name_of` gives it.
         """
         return self._trusted.get(name, self.by_last_part.get(last_part(name)))
+
+    def trusted_as(self, last: str) -> Iterator[Any]:
+        """Things that are trusted and are called so, wherever they are defined.
+
+        :param last: as :func:`last_part` gives it.
+        """
+        return (thing for name, thing in self._trusted.items() if last_part(name) == last)
 
 
 def is_listed(thing: Any, use: Use) -> bool:
