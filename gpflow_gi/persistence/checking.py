@@ -52,6 +52,9 @@ def check_model(model: DeepGP) -> None:
     for function in every_deterministic(model.layers):
         if not callable(function.function):
             raise TypeError("a deterministic layer has no function")
+        image_shape: Any = function.image_shape
+        if image_shape is not None and len(output_shape(tuple(image_shape))) != 3:
+            raise ValueError("a deterministic layer has images that are none")
 
     def symbolically() -> tf.Tensor:
         check_connections(model.layers, U)

@@ -121,15 +121,15 @@ def description(model):
 
 
 def is_what_is_described(model, path):
-    """Whether a model is written as the file has it, but for what constructors leave out."""
+    """Whether a model is written as the file has it, but for what constructors add."""
     architecture, arrays = parts(path)
     found, values = description(model)
-    said, here = (
-        [len(one), *sorted(shown(each).items())]
-        for one, each in ((values, found), (values, architecture["model"]))
-    )
-    used = [value for name, value in arrays.items()]
-    return said == here and all(any(_same(value, one) for one in used) for value in values.values())
+    here, said = shown(found), shown(architecture["model"])
+    added = here - said
+    if said - here or not all(one.startswith(("made ", "named ")) for one in added):
+        return False
+    known = all(any(_same(value, one) for one in arrays.values()) for value in values.values())
+    return bool(added) or known
 
 
 def shown(described):
@@ -140,7 +140,7 @@ def shown(described):
             if key in node and isinstance(node[key], str):
                 counts[f"{key} {node[key]}"] += 1
         for name, value in node.get("attributes", {}).items() if "object" in node else ():
-            if not isinstance(value, dict):
+            if not isinstance(value, dict) and name != "_name":  # without one, it is the class'
                 counts[f"{node['object']}.{name} = {value!r}"] += 1
         if "trainable" in node and "number" in node:
             counts[f"trainable {node['trainable']}"] += 1
