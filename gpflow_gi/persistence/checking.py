@@ -7,7 +7,7 @@ from typing import Any
 
 import gpflow
 import tensorflow as tf
-from gpflow.likelihoods import ScalarLikelihood
+from gpflow.likelihoods import ScalarLikelihood, SwitchedLikelihood
 
 from ..layers import DenseLayer, Deterministic, GPLayer, Layer
 from ..layers.base import check_posterior
@@ -64,7 +64,10 @@ def check_model(model: DeepGP) -> None:
             mean, variance = integration.predict_mean_and_var(
                 model.likelihood, X, f, f + 1, as_seed(0)
             )
-            is_scalar = isinstance(model.likelihood, ScalarLikelihood)
+            is_scalar = isinstance(model.likelihood, ScalarLikelihood) and not isinstance(
+                model.likelihood,
+                SwitchedLikelihood,  # which predicts under every likelihood
+            )
             if mean.shape != variance.shape or (is_scalar and mean.shape != f.shape):
                 raise ValueError("the likelihood's parameters do not have the shape of its outputs")
         return tf.zeros([])
@@ -86,7 +89,8 @@ def _check_lengthscales(model: DeepGP) -> None:
 
 def _check_columns(kernel: Any, columns: int) -> None:
     scales = getattr(kernel, "lengthscales", None)
-    takes_all = getattr(kernel, "active_dims", None) == slice(None, None, None)
+    active_dims = getattr(kernel, "active_dims", None)
+    takes_all = isinstance(active_dims, slice) and active_dims == slice(None)
     if takes_all and isinstance(scales, gpflow.Parameter) and scales.shape.rank == 1:
         if scales.shape[0] not in (1, columns):
             raise ValueError(

@@ -50,5 +50,10 @@ def test_predictions_are_those_of_the_model_that_was_saved(name, expected):
         np.testing.assert_allclose(found[key], value, tolerance, tolerance, err_msg=key)
 
 
+@pytest.mark.parametrize("name", ["kernels", "posteriors", "keras", "likelihood-switched", "own"])
+def test_files_of_many_parts_load(name):
+    read(name)
+
+
 def test_there_is_a_file_of_every_kind():
     assert {path.stem for path in HERE.glob("*.gi")} == set(MODELS)
