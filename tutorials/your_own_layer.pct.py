@@ -480,7 +480,7 @@ check("FullCovariance", float(model.elbo((X, Y))), float(linear.log_marginal_lik
 #   `gpflow_gi.basis.Basis`; `gpflow_gi/kernels/basis.py` and `gpflow_gi/layers/dense.py` are the
 #   two to read first.
 # - Put your classes into a module of your own: then `gi.save` stores models that use them. A file
-#   holds no code, so that `gi.load(path, custom_objects={...})` must be given yours by name.
+#   holds no code, so that `gi.load(path, trusted=[...])` must be given yours.
 # - Train `deep`, the residual network above, and compare `inference`s in it.
 # - The oracles of the library itself are in
 #   `tests/models/test_exact_limits.py`.

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import tempfile
+import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+
+from . import sizes
+from .npz import read_arrays
+from .replacing import replace
 
 ARCHITECTURE, PARAMETERS = "model.json", "parameters.npz"
 
 FORMAT = 1
 """The version of what is in the file. It rises when older versions cannot read a file any more."""
+
+_VERSION = re.compile(r"\d{1,9}(\.\d{1,9}){0,4}((a|b|rc)\d{1,9})?(\.post\d{1,9})?(\.dev\d{1,9})?")
+"""Versions as packages have them (PEP 440): nothing that a shell would take for a command."""
 
 
 class LoadError(ValueError):
@@ -27,22 +33,25 @@ def write(path: Path, architecture: Mapping[str, Any], arrays: Mapping[str, np.n
     """Write a file, which appears whole or not at all.
 
     :raises OSError: if it cannot be written.
+    :raises TooLargeError: if it is beyond what :func:`read` reads.
     """
+    text = json.dumps({"format": FORMAT, **architecture}, indent=1).encode()
+    sizes.check_text(text)
+    if len(arrays) > sizes.MOST_ARRAYS:
+        raise sizes.TooLargeError(f"it has more than {sizes.MOST_ARRAYS} arrays")
     numbers = io.BytesIO()
     np.savez(numbers, **arrays)
-    text = json.dumps({"format": FORMAT, **architecture}, indent=1)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                archive.writestr(ARCHITECTURE, text)
-                archive.writestr(PARAMETERS, numbers.getvalue())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+
+    def write_all(file: IO[bytes]) -> None:
+        # Zeros are compressed to next to nothing, and a small file may not unpack to a large one.
+        is_large = numbers.getbuffer().nbytes > sizes.LEAST_BYTES
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(ARCHITECTURE, text)
+            archive.writestr(
+                PARAMETERS, numbers.getbuffer(), zipfile.ZIP_STORED if is_large else None
+            )
+
+    replace(path, write_all)
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -51,12 +60,12 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     :raises LoadError: if there is no such file, if it is damaged, or if it is of a newer format.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            architecture = json.loads(archive.read(ARCHITECTURE))
-            with np.load(io.BytesIO(archive.read(PARAMETERS)), allow_pickle=False) as numbers:
-                arrays = {name: numbers[name] for name in numbers.files}
+        text, numbers, largest = _members(path)
+        architecture = json.loads(text)
         file_format, writer = int(architecture["format"]), architecture["versions"]["gpflow_gi"]
+        arrays = {}
         if file_format <= FORMAT:
+            arrays = read_arrays(numbers, largest)
             config = architecture["config"]
             config.update(
                 default_float=np.dtype(config["default_float"]).name,
@@ -66,13 +75,51 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         raise LoadError(f"{path}: there is no such file.") from None
     except OSError as error:
         raise LoadError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except sizes.TooLargeError as error:
+        raise LoadError(f"{path} is not read: {error}.") from None
     except Exception:  # a damaged ZIP file fails in many ways
         raise LoadError(
             f"{path} is damaged, or is not a model that gpflow_gi.save has written."
         ) from None
     if file_format > FORMAT:
+        writer = version(writer)
+        advice = f"pip install 'gpflow-gi>={writer}'" if writer else "install a newer one"
         raise LoadError(
-            f"{path} was written by gpflow_gi {writer}, in a format that this version cannot read: "
-            f"pip install 'gpflow-gi>={writer}'."
+            f"{path} was written by gpflow_gi {writer or 'of a newer version'}, in a format that "
+            f"this version cannot read: {advice}."
         )
     return architecture, arrays
+
+
+def version(text: Any) -> str | None:
+    """The version that a file names, if it is one; else None.
+
+    :param text: from the file.
+    """
+    return text if isinstance(text, str) and _VERSION.fullmatch(text) else None
+
+
+def _members(path: Path) -> tuple[bytes, bytes, int]:
+    """The two parts of a file, and how many bytes of numbers it may hold."""
+    with path.open("rb") as file:
+        file_size = path.stat().st_size
+        largest = sizes.largest_content(file_size)
+        with zipfile.ZipFile(file) as archive:
+            members = {info.filename: info for info in archive.infolist()}
+            if len(archive.infolist()) != 2 or members.keys() != {ARCHITECTURE, PARAMETERS}:
+                raise ValueError("other files than those of a model")
+            text = _content(archive, members[ARCHITECTURE], sizes.LARGEST_TEXT)
+            sizes.check_text(text)
+            return text, _content(archive, members[PARAMETERS], largest), largest
+
+
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, largest: int) -> bytes:
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError("other compression than is used here")
+    if member.file_size > largest:
+        raise sizes.TooLargeError(
+            f"{member.filename} in it would take {member.file_size} bytes, and at most {largest} "
+            "are allowed for a file of its size"
+        )
+    with archive.open(member) as content:
+        return content.read(largest + 1)

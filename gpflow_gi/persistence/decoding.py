@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import gpflow
@@ -12,157 +15,297 @@ import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
 from ..layers.deterministic import set_trainable_flags
-from .names import thing_of
+from . import keras_configs
+from .attributes import attributes_of, can_be_set
+from .names import Names, is_listed, shown
+from .sizes import LEAST_BYTES, MOST_PARTS, TooLargeError, largest_result
 
-CONSTRUCTED = (
+CALLED = (
     tfp.bijectors.Bijector,
     tfp.distributions.Distribution,
     gpflow.likelihoods.Likelihood,
 )
-"""What a file may have made by a call: a file must not be able to call anything."""
+"""What is made by a call."""
 
-KERAS = ("builtins", "keras", "tf_keras")
-"""Modules that a Keras layer in a file may use; Keras' own safe mode refuses lambdas."""
+LARGEST_RESULT = LEAST_BYTES // 8
+"""Numbers that a parameter, or an argument of a distribution, may come to."""
+
+_KEYS: dict[str, tuple[str, ...]] = {
+    "again": (),
+    "float": (),
+    "list": (),
+    "tuple": (),
+    "dict": (),
+    "slice": (),
+    "dtype": (),
+    "array": (),
+    "tensor": (),
+    "named": (),
+    "parameter": ("transform", "prior", "prior_on", "trainable", "name", "number"),
+    "variable": ("trainable", "name", "number"),
+    "made": ("arguments", "number"),
+    "keras": ("weights", "trainable", "number"),
+    "object": ("attributes", "number"),
+}
+"""What stands beside the key that says what is described."""
 
 
 class Decoder:
     """Makes one model."""
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], custom_objects: Mapping[str, Any]) -> None:
+    def __init__(self, arrays: Mapping[str, np.ndarray], names: Names) -> None:
         """Take what descriptions refer to.
 
-        :param custom_objects: see :func:`gpflow_gi.load`.
+        :param arrays: by name; each is used once.
+        :param names: see :func:`gpflow_gi.load`.
         """
-        self._arrays = arrays
-        self._custom = custom_objects
+        self._arrays = dict(arrays)
+        self._names = names
         self._made: dict[int, Any] = {}
+        self._unfinished: set[int] = set()
+        self._parts = 0
+        self._shapes: list[tuple[int, ...]] = []  # of all arrays that were used
+        # Of what was made, for when it is used again:
+        self._content: dict[int, tuple[int, list[tuple[int, ...]]]] = {}
+        self._numbers = 0
 
     def make(self, described: Any) -> Any:
         """The value of a description.
 
-        :raises LookupError: if it names what there is not.
+        :raises LookupError: if it names what there is not, or what is not allowed.
+        :raises TooLargeError: if it stands for more than a model can be.
         """
+        self._parts += 1
+        if self._parts > MOST_PARTS:
+            raise TooLargeError(f"its architecture has more than {MOST_PARTS} parts")
         if not isinstance(described, dict):
+            if isinstance(described, list):
+                raise LookupError("the file has a list where a description should be")
             return described
-        kind = next(iter(described))
-        return getattr(self, f"_make_{kind}")(described)
+        kind = next(iter(described), None)
+        keys = _KEYS.get(kind) if isinstance(kind, str) else None
+        if keys is None or described.keys() != {kind, *keys}:
+            raise LookupError(f"the file has a description with the keys {shown(list(described))}")
+        if "number" in keys:
+            return self._numbered(described, getattr(self, f"_make_{kind}"))
+        return getattr(self, f"_make_{kind}")(described[kind])
 
-    def _make_again(self, described: dict[str, Any]) -> Any:
-        return self._made[described["again"]]
+    def _numbered(self, described: dict[str, Any], make: Callable[[dict[str, Any]], Any]) -> Any:
+        """Something that can be referred to again."""
+        number, parts, shapes = self._numbers, self._parts, len(self._shapes)
+        if described["number"] != number:
+            raise LookupError(f"the file counts {shown(described['number'])}, not {number}")
+        self._numbers += 1
+        self._unfinished.add(number)
+        self._made[number] = made = make(described)
+        self._unfinished.discard(number)
+        self._content[number] = self._parts - parts, self._shapes[shapes:]
+        return made
 
-    def _make_float(self, described: dict[str, Any]) -> float:
-        return float(described["float"])
+    def _make_again(self, number: Any) -> Any:
+        if type(number) is not int or number not in self._made:
+            raise LookupError(f"the file refers to {shown(number)}, which is not made yet")
+        if number in self._unfinished:
+            if is_listed(type(self._made[number]), "object"):
+                raise LookupError("the file has something that is a part of itself")
+        else:
+            parts, shapes = self._content[number]
+            self._parts += parts
+            self._shapes += shapes
+        return self._made[number]
 
-    def _make_list(self, described: dict[str, Any]) -> list[Any]:
-        return [self.make(one) for one in described["list"]]
+    def _make_float(self, text: Any) -> float:
+        if text not in ("inf", "-inf", "nan"):
+            raise LookupError(f"the file has {shown(text)} for a number")
+        return float(text)
 
-    def _make_tuple(self, described: dict[str, Any]) -> tuple[Any, ...]:
-        return tuple(self.make(one) for one in described["tuple"])
+    def _make_list(self, entries: Any) -> list[Any]:
+        return [self.make(one) for one in entries]
 
-    def _make_dict(self, described: dict[str, Any]) -> dict[Any, Any]:
-        return {self.make(key): self.make(one) for key, one in described["dict"]}
+    def _make_tuple(self, entries: Any) -> tuple[Any, ...]:
+        return tuple(self.make(one) for one in entries)
 
-    def _make_slice(self, described: dict[str, Any]) -> slice:
-        return slice(*described["slice"])
+    def _make_dict(self, entries: Any) -> dict[Any, Any]:
+        return {self.make(key): self.make(one) for key, one in entries}
 
-    def _make_dtype(self, described: dict[str, Any]) -> tf.DType:
-        return tf.as_dtype(described["dtype"])
+    def _make_slice(self, ends: Any) -> slice:
+        if not all(end is None or type(end) is int for end in ends):
+            raise LookupError(f"the file has a slice of {shown(ends)}")
+        return slice(*ends)
 
-    def _make_array(self, described: dict[str, Any]) -> Any:
-        values = self._arrays[described["array"]]
-        return values[()] if values.ndim == 0 else values
+    def _make_dtype(self, name: Any) -> tf.DType:
+        return tf.as_dtype(name)
 
-    def _make_tensor(self, described: dict[str, Any]) -> tf.Tensor:
-        return tf.constant(self._arrays[described["tensor"]])
+    def _array(self, name: Any) -> np.ndarray:
+        """An array, which is not there for another description: its memory is taken once."""
+        if not isinstance(name, str) or name not in self._arrays:
+            raise LookupError(f"the file has no array {shown(name)}, or uses it twice")
+        values = self._arrays.pop(name)
+        self._shapes.append(values.shape)
+        return values
 
-    def _make_named(self, described: dict[str, Any]) -> Any:
-        return thing_of(described["named"], self._custom)
+    def _make_array(self, name: Any) -> Any:
+        values = self._array(name)
+        return values[()] if values.ndim == 0 else values.copy()
+
+    def _make_tensor(self, name: Any) -> tf.Tensor:
+        return tf.constant(self._array(name))
+
+    def _make_named(self, name: Any) -> Any:
+        return self._names.find(name, "named")
 
     def _make_parameter(self, described: dict[str, Any]) -> gpflow.Parameter:
-        unconstrained = self._arrays[described["parameter"]]
-        transform = self.make(described["transform"])
+        unconstrained = self._array(described["parameter"])
+        if unconstrained.dtype != gpflow.default_float():
+            raise LookupError(
+                f"the file holds the parameter {shown(described['parameter'])} as "
+                f"{unconstrained.dtype}, which should be {np.dtype(gpflow.default_float())}"
+            )
+        with self._no_larger_than(LARGEST_RESULT, "a parameter", [unconstrained.shape]):
+            transform = self.make(described["transform"])
+        prior = self.make(described["prior"])
+        if not isinstance(transform, tfp.bijectors.Bijector):
+            raise LookupError("the file has a parameter whose transform is no bijector")
+        if not (prior is None or isinstance(prior, tfp.distributions.Distribution)):
+            raise LookupError("the file has a parameter whose prior is no distribution")
         parameter = gpflow.Parameter(
             transform.forward(tf.constant(unconstrained)),
             transform=transform,
-            prior=self.make(described["prior"]),
+            prior=prior,
             prior_on=described["prior_on"],
-            trainable=described["trainable"],
-            name=described["name"],
+            trainable=_flag(described["trainable"]),
+            name=_text(described["name"]),
         )
         # There and back again would round.
         parameter.unconstrained_variable.assign(unconstrained)
-        return self._keep(described, parameter)
+        return parameter
 
     def _make_variable(self, described: dict[str, Any]) -> tf.Variable:
-        variable = tf.Variable(
-            self._arrays[described["variable"]],
-            trainable=described["trainable"],
-            name=described["name"],
+        return tf.Variable(
+            self._array(described["variable"]),
+            trainable=_flag(described["trainable"]),
+            name=_text(described["name"]),
         )
-        return self._keep(described, variable)
 
     def _make_made(self, described: dict[str, Any]) -> Any:
         """By calling the constructor."""
-        cls = thing_of(described["made"], self._custom)
-        if not (isinstance(cls, type) and issubclass(cls, CONSTRUCTED)):
-            raise LookupError(f"the file asks to call {described['made']}")
-        arguments = self._make_dict({"dict": described["arguments"]})
-        return self._keep(described, cls(**arguments))
+        cls = self._names.find(described["made"], "made")
+        if not (isinstance(cls, type) and issubclass(cls, CALLED)):
+            raise LookupError(f"the file asks to call {shown(described['made'])}")
+        with self._no_larger_than(LARGEST_RESULT, f"a {cls.__name__}"):
+            arguments = self._make_dict(described["arguments"])
+        if is_listed(cls, "made"):
+            for name in arguments:
+                if name not in arguments_of(cls):
+                    raise LookupError(f"the file gives {cls.__name__} the argument {shown(name)}")
+        return cls(**arguments)
+
+    @contextmanager
+    def _no_larger_than(
+        self, largest: int, what: str, shapes: list[tuple[int, ...]] | None = None
+    ) -> Iterator[None]:
+        """Check what the arrays that are read within come to, where they meet each other.
+
+        :param shapes: of what they meet besides.
+        """
+        begin = len(self._shapes)
+        yield
+        if largest_result([*(shapes or []), *self._shapes[begin:]]) > largest:
+            raise TooLargeError(f"{what} in it would be of more than {largest} numbers")
 
     def _make_keras(self, described: dict[str, Any]) -> Any:
-        config = _with_classes_of(described["keras"], self._custom)
-        for module in _modules(config):
-            if module.partition(".")[0] not in KERAS:
-                raise LookupError(f"the file has a Keras layer that uses the module {module}")
-        layer = tf_keras.saving.deserialize_keras_object(config, custom_objects=dict(self._custom))
-        weights = [self._arrays[name] for name in described["weights"]]
-        if weights:
+        config, custom = keras_configs.checked(described["keras"], self._names)
+        weights = [self._array(name) for name in described["weights"]]
+        flags = [_flag(flag) for flag in described["trainable"]]
+        with tf.variable_creator_scope(_only_like(weights)):
+            layer = tf_keras.saving.deserialize_keras_object(
+                config, custom_objects=custom, safe_mode=True
+            )
+            if not isinstance(layer, tf_keras.layers.Layer):
+                raise LookupError("the file has something for a Keras layer that is none")
             if len(layer.weights) < len(weights):
-                # Some layers create weights only when they are called.
-                shape = described["keras"]["build_config"]["input_shape"]
-                layer(tf.zeros([size or 1 for size in shape], gpflow.default_float()))
-            layer.set_weights(weights)
-        set_trainable_flags(layer, described["trainable"])
-        return self._keep(described, layer)
+                # Some layers create weights only when they are called: here with nothing in them.
+                shape = config["build_config"]["input_shape"]
+                spec = tf.TensorSpec([size or 1 for size in shape], gpflow.default_float())
+                tf.function(layer, autograph=False).get_concrete_function(spec)
+        if len(layer.weights) != len(weights):
+            raise LookupError(f"the file has {len(weights)} weights of {shown(layer.name)}")
+        layer.set_weights(weights)
+        set_trainable_flags(layer, flags)
+        return layer
 
     def _make_object(self, described: dict[str, Any]) -> Any:
         """By setting attributes: the constructor has done its work when the model was made."""
-        cls = thing_of(described["object"], self._custom)
+        cls = self._names.find(described["object"], "object")
         if not isinstance(cls, type):
-            raise LookupError(f"the file takes {described['object']} for a class")
+            raise LookupError(f"the file takes {shown(described['object'])} for a class")
+        attributes = described["attributes"]
+        may_set = is_listed(cls, "object")
+        for name in attributes:
+            known = name in attributes_of(cls) if may_set else can_be_set(cls, name)
+            if not known:
+                raise LookupError(
+                    f"the file sets {shown(name)} of a {cls.__name__}, which has none"
+                )
         made: Any = object.__new__(cls)
-        self._keep(described, made)
+        self._made[described["number"]] = made  # a class of the user's may refer to itself
         if isinstance(made, tf.Module):
-            tf.Module.__init__(made, name=described["attributes"].get("_name"))
+            tf.Module.__init__(made, name=_text(attributes.get("_name")))
         # TensorFlow tracks what is set on its modules; others may be frozen.
         set_attribute = setattr if isinstance(made, tf.Module) else object.__setattr__
-        for name, one in described["attributes"].items():
+        for name, one in attributes.items():
             set_attribute(made, name, self.make(one))
         return made
 
-    def _keep(self, described: dict[str, Any], made: Any) -> Any:
-        self._made[described["number"]] = made
-        return made
+
+@cache
+def arguments_of(cls: type) -> frozenset[str]:
+    """What a file may give to the constructor of a listed class: no functions.
+
+    :param cls: of a bijector, a distribution or a likelihood.
+    """
+    return frozenset(
+        name
+        for name, one in inspect.signature(cls.__init__).parameters.items()  # type: ignore[misc]
+        if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+        and name not in ("self", "parameters", "graph_parents")
+        and not name.endswith("_fn")
+    )
 
 
-def _with_classes_of(config: Any, custom: Mapping[str, Any]) -> Any:
-    """A configuration of Keras that takes classes from `custom`, not from their modules."""
-    if isinstance(config, Mapping):
-        config = {key: _with_classes_of(one, custom) for key, one in config.items()}
-        if "module" in config and config.get("class_name") in custom:
-            config.update(module=None, registered_name=config["class_name"])
-        return config
-    if isinstance(config, list | tuple):
-        return type(config)(_with_classes_of(one, custom) for one in config)
-    return config
+def _only_like(weights: list[np.ndarray]) -> Callable[..., tf.Variable]:
+    """A maker of variables that refuses others than the file has values for, and makes them zero.
+
+    Keras would take memory for whatever a description asks for, and fill it.
+    """
+    left = [weight.shape for weight in weights]
+
+    def create(next_creator: Callable[..., tf.Variable], **options: Any) -> tf.Variable:
+        shape = options.get("shape")
+        value = options.get("initial_value")
+        if shape is None and isinstance(value, bool | int | float):  # such as counters of steps
+            return next_creator(**options)
+        if shape is None and value is not None and hasattr(value, "shape"):
+            shape = value.shape
+        sizes = None if shape is None else tuple(tf.TensorShape(shape).as_list())
+        if sizes not in left:
+            raise LookupError(f"the file has no weights of the shape {shown(sizes)} for a layer")
+        left.remove(sizes)
+        if callable(value):
+            dtype = options.get("dtype") or gpflow.default_float()
+            options["initial_value"] = lambda: tf.zeros(sizes, dtype)
+        return next_creator(**options)
+
+    return create
 
 
-def _modules(config: Any) -> Iterator[str]:
-    """All that a configuration of Keras names under "module", at any depth."""
-    if isinstance(config, Mapping):
-        if isinstance(config.get("module"), str):
-            yield config["module"]
-        config = list(config.values())
-    if isinstance(config, list | tuple):
-        for one in config:
-            yield from _modules(one)
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise LookupError(f"the file has {shown(value)} where true or false should be")
+    return value
+
+
+def _text(value: Any) -> str | None:
+    if not (value is None or isinstance(value, str)):
+        raise LookupError(f"the file has {shown(value)} for a name")
+    return value

@@ -19,10 +19,11 @@ import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
 from ..layers.deterministic import keras_layers_in
-from .names import name_of
-
-INTERNAL = ("_self_", "_name_scope", "_scope_name")
-"""How attributes begin that TensorFlow makes by itself."""
+from . import keras_configs
+from .attributes import INTERNAL, attributes_of, can_be_set
+from .decoding import arguments_of
+from .names import Names, Use, is_listed, name_of
+from .npz import KINDS
 
 
 class CannotEncodeError(ValueError):
@@ -37,6 +38,10 @@ class Encoder:
         """By name: what descriptions refer to."""
         self._numbers: dict[int, int] = {}  # of objects that are described already, by id
         self._kept: list[Any] = []  # so that no id is used twice
+        self.to_trust: dict[str, Any] = {}
+        """What is on no list, by its name: whoever loads the file has to trust it."""
+        self.left_out: list[str] = []
+        """Places of attributes that no class of the model has, which the file does not hold."""
 
     def describe(self, value: Any, place: str) -> Any:
         """The description of a value.
@@ -67,7 +72,7 @@ class Encoder:
         if tf.is_tensor(value) and not isinstance(value, gpflow.Parameter | tf.Variable):
             return {"tensor": self._array(value.numpy(), place)}
         if inspect.isroutine(value) or isinstance(value, type):
-            return {"named": _name(value, place)}
+            return {"named": self._name(value, place, "named")}
         return self._once(value, place)
 
     def _once(self, value: Any, place: str) -> dict[str, Any]:
@@ -94,7 +99,10 @@ class Encoder:
                 "name": value.name.partition(":")[0],
             }
         if isinstance(value, tfp.bijectors.Bijector | tfp.distributions.Distribution):
-            return {"made": _name(type(value), place), "arguments": self._arguments(value, place)}
+            return {
+                "made": self._name(type(value), place, "made"),
+                "arguments": self._arguments(value, place),
+            }
         if isinstance(value, tf_keras.layers.Layer):
             return self._keras(value, place)
         if isinstance(value, gpflow.likelihoods.HeteroskedasticTFPConditional):
@@ -105,26 +113,41 @@ class Encoder:
                 "scale_transform": value.scale_transform,
             }
             return {
-                "made": _name(type(value), place),
+                "made": self._name(type(value), place, "made"),
                 "arguments": self.describe(made_of, place)["dict"],
             }
         if not hasattr(value, "__dict__"):
             raise CannotEncodeError(f"{place} is {value!r}, which cannot be stored")
-        attributes = {
-            name: self.describe(one, f"{place}.{name}")
-            for name, one in vars(value).items()
-            if not name.startswith(INTERNAL)
-        }
-        return {"object": _name(type(value), place), "attributes": attributes}
+        named = self._name(type(value), place, "object")
+        attributes = {}
+        for name, one in vars(value).items():
+            if name.startswith(INTERNAL):
+                continue
+            if self._has(type(value), name):
+                attributes[name] = self.describe(one, f"{place}.{name}")
+            else:
+                self.left_out.append(f"{place}.{name}")
+        return {"object": named, "attributes": attributes}
+
+    def _has(self, cls: type, name: str) -> bool:
+        """Whether a file may set an attribute."""
+        return name in attributes_of(cls) if is_listed(cls, "object") else can_be_set(cls, name)
 
     def _arguments(self, made: Any, place: str) -> list[Any]:
         """Of the constructor of a bijector or distribution, those that are not its defaults."""
-        defaults = inspect.signature(type(made).__init__).parameters
+        cls: Any = type(made)
+        defaults = inspect.signature(cls.__init__).parameters
         given = {
             name: one
             for name, one in made.parameters.items()
             if name in defaults and not _is_same(one, defaults[name].default)
         }
+        refused = set(given) - arguments_of(cls)
+        if refused and is_listed(cls, "made"):
+            raise CannotEncodeError(
+                f"{place} is a {cls.__name__} with the argument {min(refused)}, which takes "
+                "a function"
+            )
         described: list[Any] = self.describe(given, place)["dict"]
         return described
 
@@ -136,26 +159,46 @@ class Encoder:
             raise CannotEncodeError(
                 f"{place} is a Keras layer that cannot be stored ({reason})"
             ) from None
+        self._trust_keras(layer, config, place)
         weights = [self._array(weight, place) for weight in layer.get_weights()]
         flags = [part.trainable for part in keras_layers_in(layer)]
         return {"keras": config, "weights": weights, "trainable": flags}
 
+    def _trust_keras(self, layer: Any, config: Any, place: str) -> None:
+        """Note classes and functions of the user's in a layer of Keras."""
+        parts = keras_layers_in(layer)
+        used = {}
+        for part in parts:
+            if not keras_configs.is_listed(type(part)):
+                used[name_of(type(part))] = type(part)
+        for function in keras_configs.functions(config, parts):
+            used[name_of(function)] = function
+        try:
+            keras_configs.checked(config, Names(used.values()))
+        except LookupError as error:
+            raise CannotEncodeError(
+                f"{place} is a Keras layer that cannot be stored ({error.args[0]})"
+            ) from None
+        for name, thing in used.items():
+            self.to_trust[name or self._name(thing, place, "named")] = thing
+
     def _array(self, values: np.ndarray, place: str) -> str:
-        if values.dtype.kind not in "biufcSU":
+        if values.dtype.kind not in KINDS:
             raise CannotEncodeError(f"{place} is an array of type {values.dtype}")
         name = f"{len(self.arrays)}:{place}"
         self.arrays[name] = values
         return name
 
-
-def _name(thing: Any, place: str) -> str:
-    name = name_of(thing)
-    if name is None or name.startswith("__main__:"):
-        raise CannotEncodeError(
-            f"{place} is {thing!r}, which has no name to be found by again. Define it at the top "
-            "of a module that can be imported, or take one of gpflow_gi.nonlinearities"
-        )
-    return name
+    def _name(self, thing: Any, place: str, use: Use) -> str:
+        name = name_of(thing)
+        if name is None or name.startswith("__main__:"):
+            raise CannotEncodeError(
+                f"{place} is {thing!r}, which has no name to be found by again. Define it at the "
+                "top of a module that can be imported, or take one of gpflow_gi.nonlinearities"
+            )
+        if not is_listed(thing, use):
+            self.to_trust[name] = thing
+        return name
 
 
 def _variable_of(function: Any, name: str) -> Any:
@@ -169,5 +212,6 @@ def _variable_of(function: Any, name: str) -> Any:
 def _is_same(value: Any, default: Any) -> bool:
     if value is default:
         return True
+    # NumPy's numbers are not the same: they say of what type the others have to be.
     simple = bool | int | float | str
-    return isinstance(value, simple) and isinstance(default, simple) and value == default
+    return type(value) is type(default) and isinstance(value, simple) and value == default

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,11 @@ from ..json_file import versions
 from ..models import DeepGP
 from . import archive
 from .archive import LoadError
+from .checking import check_model
 from .decoding import Decoder
 from .encoding import CannotEncodeError, Encoder
+from .names import Names, last_part
+from .sizes import TooLargeError
 
 
 class SaveError(ValueError):
@@ -30,11 +33,16 @@ def save(model: DeepGP, path: str | os.PathLike[str]) -> None:
     versions of the software. It has no code and no pickles in it: code is named, and must be there
     again when the file is loaded.
 
+    The file appears whole or not at all, with the mode that the umask gives. What a process that
+    was killed has left of one is removed from the folder.
+
     :param model: a :class:`~gpflow_gi.models.DeepGP`.
     :param path: of the file; any ending will do.
     :raises SaveError: if a part of the model cannot be stored, as a lambda, or if the file cannot
-        be written.
+        be written, or would be beyond what :func:`load` reads.
     :raises TypeError: if it is not a model of this library.
+    :warns UserWarning: if the file can only be loaded by those who trust code of your own in it; or
+        if the model has attributes that its classes know nothing of, which are left out.
 
     >>> import tempfile
     >>> from gpflow_gi.architectures import build_bnn
@@ -61,42 +69,76 @@ def save(model: DeepGP, path: str | os.PathLike[str]) -> None:
         archive.write(path, architecture, encoder.arrays)
     except OSError as error:
         raise SaveError(f"{path} cannot be written: {error.strerror or error}.") from None
+    except TooLargeError as error:
+        raise SaveError(f"The model cannot be saved: {error}.") from None
+    if encoder.to_trust:
+        names = ", ".join(encoder.to_trust)
+        trusted = ", ".join(dict.fromkeys(last_part(name) for name in encoder.to_trust))
+        warnings.warn(
+            f"{path} uses {names}, which a file may not name by itself. Load it with "
+            f"gpflow_gi.load(path, trusted=[{trusted}]).",
+            stacklevel=2,
+        )
+    if encoder.left_out:
+        warnings.warn(
+            f"{path} does not hold {', '.join(encoder.left_out)}: the classes of the model have no "
+            "such attributes.",
+            stacklevel=2,
+        )
 
 
 def load(
-    path: str | os.PathLike[str], *, custom_objects: Mapping[str, Any] | None = None
+    path: str | os.PathLike[str],
+    *,
+    trusted: Iterable[Any] = (),
+    custom_objects: Mapping[str, Any] | None = None,
 ) -> DeepGP:
     """Read a model from a file that :func:`save` has written.
 
     Predictions of the same seed are bitwise those of the model that was saved, where the same
     software runs on the same kind of machine.
 
+    A file can name classes and functions that are on the lists of this library, and those that you
+    name here; nothing else is called, and nothing is imported, whatever the file says. It cannot
+    take more than 256 MiB, or 20 times its own size if that is more, for its numbers. See the page
+    on what loading a file can do.
+
     :param path: of the file.
-    :param custom_objects: functions and classes of your own that the model uses, by name. Only code
-        of GPflow, TensorFlow and this library is looked up by itself.
+    :param trusted: classes and functions of your own that the model uses, as ``[MyLayer]``. What is
+        in the file may make objects of these classes and give them attributes of any value that a
+        file can hold.
+    :param custom_objects: the same by the last part of their names, for what is called otherwise
+        now, or has moved to another module: ``{"MyLayer": MyNewLayer}``.
     :return: the model.
     :raises LoadError: if there is no such file, or it is damaged, of a newer version, saved with
-        another default float type of GPflow's, or uses what is not here.
+        another default float type of GPflow's, or uses what is not here; if its parts do not fit
+        together; or if it would take too much memory.
+    :raises TypeError: if `trusted` is no list of classes and functions.
     :warns UserWarning: if it was saved with another default jitter.
     """
+    names = Names(trusted, custom_objects)
     path = Path(path)
     architecture, arrays = archive.read(path)
     _check_config(path, architecture["config"])
     try:
-        model = Decoder(arrays, custom_objects or {}).make(architecture["model"])
+        model = Decoder(arrays, names).make(architecture["model"])
+        if not isinstance(model, DeepGP):
+            raise LookupError(f"it holds a {type(model).__name__}")
+        check_model(model)
+        return model
+    except TooLargeError as error:
+        raise LoadError(f"{path} is not read: {error}.") from None
     except LookupError as error:
         reason = f"{error.args[0]}" if type(error) is LookupError else f"it lacks {error}"
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-    else:
-        if isinstance(model, DeepGP):
-            return model
-        reason = f"it holds a {type(model).__name__}"
+        reason = f"{type(error).__name__}: {error}"
+    reason = " ".join(reason.split())
     saved = architecture["versions"]
-    raise LoadError(
-        f"{path} cannot be loaded: {reason}. (Saved with gpflow_gi {saved.get('gpflow_gi')}, "
-        f"gpflow {saved.get('gpflow')}, tensorflow {saved.get('tensorflow')}.)"
+    made_with = ", ".join(
+        f"{name} {archive.version(saved.get(name)) or 'of an unknown version'}"
+        for name in ("gpflow_gi", "gpflow", "tensorflow")
     )
+    raise LoadError(f"{path} cannot be loaded: {reason.rstrip('.')}. (Saved with {made_with}.)")
 
 
 def _config() -> dict[str, Any]:

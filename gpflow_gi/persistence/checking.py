@@ -1,0 +1,186 @@
+"""Checks that the parts of a model from a file fit together, as constructors check it elsewhere."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import gpflow
+import tensorflow as tf
+from gpflow.likelihoods import ScalarLikelihood, SwitchedLikelihood
+
+from ..layers import DenseLayer, Deterministic, GPLayer, Layer
+from ..layers.base import check_posterior
+from ..layers.conv import Conv2DLayer
+from ..layers.residual import every_deterministic, every_layer
+from ..layers.weights import WeightLayer, check_prior
+from ..models import DeepGP, integration
+from ..models.connections import check_connections, check_last_layer
+from ..models.targets import check_likelihood
+from ..posteriors import Factorised, LocalInducing, Recorded
+from ..posteriors.pseudo_data import PseudoData, check_kind
+from ..priors import ScalePrior, SpatialIWPrior
+from ..priors.gaussian import _GaussianPrior
+from ..seeds import as_seed
+from ..validation import output_shape, positive_integer, positive_number
+
+
+def check_model(model: DeepGP) -> None:
+    """Check that a model can be evaluated, without evaluating it.
+
+    TensorFlow works out shapes only: no memory is taken for what a file describes, however large
+    the images and however many the outputs.
+
+    :raises ValueError: if it cannot.
+    :raises AttributeError: if something is missing.
+    :raises TypeError: if something is of another kind.
+    """
+    if not isinstance(model.layers, list):
+        raise TypeError("the layers are no list")
+    for layer in model.layers:
+        if not isinstance(layer, Layer | Deterministic):
+            raise TypeError(f"a {type(layer).__name__} stands for a layer")
+    positive_integer("num_data", model.num_data)
+    positive_integer("num_samples", model.num_samples)
+    check_likelihood(model.likelihood)
+    check_last_layer(model.layers, model.likelihood)
+    U = model.inducing_inputs
+    if U is not None:
+        _check_shape("inducing_inputs", U, (None,) * (2 if U.shape.rank == 2 else 4))
+    for layer in every_layer(model.layers):
+        _check_layer(layer)
+    for function in every_deterministic(model.layers):
+        if not callable(function.function):
+            raise TypeError("a deterministic layer has no function")
+        image_shape: Any = function.image_shape
+        if image_shape is not None and len(output_shape(tuple(image_shape))) != 3:
+            raise ValueError("a deterministic layer has images that are none")
+
+    def symbolically() -> tf.Tensor:
+        check_connections(model.layers, U)
+        if model.input_dim is not None:
+            X = tf.zeros([2, model.input_dim], gpflow.default_float())
+            f = tf.zeros([1, 2, model.layers[-1].output_dim], X.dtype)
+            mean, variance = integration.predict_mean_and_var(
+                model.likelihood, X, f, f + 1, as_seed(0)
+            )
+            is_scalar = isinstance(model.likelihood, ScalarLikelihood) and not isinstance(
+                model.likelihood,
+                SwitchedLikelihood,  # which predicts under every likelihood
+            )
+            if mean.shape != variance.shape or (is_scalar and mean.shape != f.shape):
+                raise ValueError("the likelihood's parameters do not have the shape of its outputs")
+        return tf.zeros([])
+
+    tf.function(symbolically, autograph=False).get_concrete_function()
+    _check_lengthscales(model)
+
+
+def _check_lengthscales(model: DeepGP) -> None:
+    """Check that kernels with a lengthscale for each column get so many; others would be spread."""
+    shape = model.input_shape
+    for layer in model.layers:
+        if isinstance(layer, GPLayer) and shape is not None:
+            for kernel, _ in layer.kernels:
+                for part in (kernel, *kernel.submodules):
+                    _check_columns(part, math.prod(shape))
+        shape = layer.output_shape if isinstance(layer, Layer) else None
+
+
+def _check_columns(kernel: Any, columns: int) -> None:
+    scales = getattr(kernel, "lengthscales", None)
+    active_dims = getattr(kernel, "active_dims", None)
+    takes_all = isinstance(active_dims, slice) and active_dims == slice(None)
+    if takes_all and isinstance(scales, gpflow.Parameter) and scales.shape.rank == 1:
+        if scales.shape[0] not in (1, columns):
+            raise ValueError(
+                f"a kernel has {scales.shape[0]} lengthscales, but gets {columns} columns"
+            )
+
+
+def _check_layer(layer: Layer) -> None:
+    posterior: Any = layer.posterior
+    output = layer.output_shape
+    sizes = output if len(output) > 1 else output[0]
+    if isinstance(layer, WeightLayer):
+        if isinstance(layer, DenseLayer):
+            positive_integer("input_dim", layer.input_dim)
+        kernel_size = layer.convolution.kernel_size if isinstance(layer, Conv2DLayer) else None
+        _check_prior(check_prior(layer.prior, kernel_size))
+        filters = output[-1]
+        if isinstance(posterior, Factorised):
+            shape = (layer.num_weights, filters)
+            _check_shape("mean", posterior.mean, shape)
+            _check_shape("standard_deviation", posterior.standard_deviation, shape)
+            return
+        if isinstance(posterior, Recorded):
+            draws = (posterior.num_draws, layer.num_weights, filters)
+            _check_shape("weights", posterior._weights, draws)
+            return
+    elif isinstance(layer, GPLayer):
+        positive_integer("output_dim", layer.output_dim)
+        _ = layer.kernels  # which are as many as the outputs
+        if not (layer.mean_function is None or callable(layer.mean_function)):
+            raise TypeError("a mean function is none")
+    check_posterior(posterior, sizes)
+    if isinstance(posterior, PseudoData):
+        _check_pseudo_data(posterior)
+    elif isinstance(posterior, LocalInducing):
+        _check_local(posterior)
+
+
+def _check_local(posterior: LocalInducing) -> None:
+    Z = posterior.inducing_inputs
+    M = positive_integer("num_inducing", posterior.num_inducing)
+    _check_shape("inducing_inputs", Z, (M, *(None,) * (Z.shape.rank - 1)))
+    data = posterior.pseudo_data
+    if data is None:
+        (P,) = output_shape(posterior.output_dim)
+        _check_shape("q_mu", posterior.q_mu, (M, P))
+        _check_shape("q_sqrt", posterior.q_sqrt, (P, M, M))
+        return
+    if not isinstance(data, PseudoData):
+        raise TypeError("the pseudo-data of a local posterior are none")
+    if (data.num_inducing, data.output_dim) != (M, posterior.output_dim):
+        raise ValueError("a local posterior has pseudo-data of another shape")
+    _check_pseudo_data(data)
+
+
+def _check_pseudo_data(data: PseudoData) -> None:
+    M = positive_integer("num_inducing", data.num_inducing)
+    shape = output_shape(data.output_dim)
+    check_kind(data.precision, data.shared, shape)
+    _check_shape("pseudo_outputs", data.pseudo_outputs, (M, *shape))
+    own = () if data.shared else shape
+    Lambda = {"diagonal": (*own, M), "full": (*own, M, M), "location": (M, *shape[:-1])}
+    _check_shape("pseudo_precision", data.pseudo_precision, Lambda[data.precision])
+
+
+def _check_prior(prior: Any) -> None:
+    if isinstance(prior, _GaussianPrior):
+        _check_shape("scale", prior.scale, ())
+    elif isinstance(prior, ScalePrior):
+        _check_shape("alpha", prior.alpha, ())
+        _check_shape("beta", prior.beta, ())
+        for name in ("scale", "shape", "rate"):
+            positive_number(name, getattr(prior, name))
+    elif isinstance(prior, SpatialIWPrior):
+        _check_shape("nu", prior.nu, ())
+        _check_shape("psi", prior.psi, (prior.num_places, prior.num_places))
+        positive_number("scale", prior.scale)
+
+
+def _check_shape(name: str, value: Any, shape: tuple[int | None, ...]) -> None:
+    """Check the shape of a parameter or a tensor; None stands for any size.
+
+    :raises ValueError: if it has another one.
+    """
+    if not isinstance(value, gpflow.Parameter | tf.Tensor | tf.Variable):
+        raise TypeError(f"{name} is a {type(value).__name__}")
+    found = tuple(value.shape)
+    fits = len(found) == len(shape) and all(
+        size in (None, one) for size, one in zip(shape, found, strict=True)
+    )
+    if not fits:
+        expected = ", ".join("any" if size is None else f"{size}" for size in shape)
+        raise ValueError(f"{name} has the shape {list(found)}, and not [{expected}]")
