@@ -8,9 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from .seeds import Seed, as_seed, fold_in
-from .training.arguments import check_data
 from .training.objective import bound_terms_of
-from .validation import positive_integer
+from .validation import check_data, positive_integer
 
 _SAMPLES_AT_ONCE = 10
 _ROWS_AT_ONCE = 1000

@@ -1,43 +1,58 @@
-"""Checks at the border: what a user gets wrong is said in words, with the argument's name."""
+"""Checks at the border: what a user gets wrong is said in words, with the argument's name.
 
-from typing import Any
+They look at values, and so are for eager calls. Inside ``tf.function`` a tensor has no value yet:
+there, kinds and shapes are all that is checked, and NaN comes out where NaN went in.
+"""
+
+from __future__ import annotations
+
+import numbers
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+_LARGEST_INTEGER = 2**31 - 1
+"""What TensorFlow's sizes can be."""
+
+
+def shown(value: Any) -> str:
+    """`value` in a message: one short line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+# ---------------------------------------------------------------------------------------- numbers
 
 
 def positive_integer(name: str, value: Any) -> int:
     """`value` as an int.
 
-    :raises ValueError: if it is not a whole number of at least one.
+    :raises ValueError: if it is not a whole number of at least one, or beyond 32 bits.
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, but is {value!r}.")
-    return int(value)
+    return _integer(name, value, 1)
 
 
-def output_shape(output_dim: Any) -> tuple[int, ...]:
-    """(P,), or (H, W, P) where the outputs are images.
+def non_negative_integer(name: str, value: Any) -> int:
+    """`value` as an int.
 
-    :param output_dim: P or (H, W, P).
-    :raises ValueError: if it is neither.
+    :raises ValueError: if it is not a whole number of at least zero, or beyond 32 bits.
     """
-    if not isinstance(output_dim, tuple | list):
-        return (positive_integer("output_dim", output_dim),)
-    if len(output_dim) not in (1, 3):
+    return _integer(name, value, 0)
+
+
+def _integer(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, but is {shown(value)}.")
+    if value > _LARGEST_INTEGER:
         raise ValueError(
-            "output_dim must be an integer or, for a convolution, its (height, width, filters), "
-            f"but is {output_dim!r}."
+            f"{name} must be an integer of at most {_LARGEST_INTEGER}, but is {shown(value)}."
         )
-    return tuple(positive_integer("output_dim", size) for size in output_dim)
-
-
-def rows_or_images(name: str, value: Any) -> np.ndarray:
-    """`value` as an array of GPflow's default float type, [rows, columns] or [rows, H, W, C].
-
-    :raises ValueError: as :func:`finite_array` does.
-    """
-    array = finite_array(name, value)
-    return array if array.ndim == 4 else finite_array(name, array, (None, None))
+    return int(value)
 
 
 def positive_number(name: str, value: Any) -> float:
@@ -51,34 +66,289 @@ def positive_number(name: str, value: Any) -> float:
     return float(number)
 
 
+def probability(name: str, value: Any) -> float:
+    """`value` as a float.
+
+    :raises ValueError: if it is not one number above zero and below one.
+    """
+    number = real_array(name, value, "a number")
+    if number.ndim or not 0 < number < 1:
+        raise ValueError(f"{name} must lie in (0, 1), but is {shown(value)}.")
+    return float(number)
+
+
+def true_or_false(name: str, value: Any) -> bool:
+    """`value`, which is a bool, or NumPy's.
+
+    :raises TypeError: if it is neither.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, but is {shown(value)}.")
+    return bool(value)
+
+
+def output_shape(output_dim: Any) -> tuple[int, ...]:
+    """(P,), or (H, W, P) where the outputs are images.
+
+    :param output_dim: P or (H, W, P).
+    :raises ValueError: if it is neither.
+    """
+    if not isinstance(output_dim, tuple | list):
+        return (positive_integer("output_dim", output_dim),)
+    if len(output_dim) not in (1, 3):
+        raise ValueError(
+            "output_dim must be an integer or, for a convolution, its (height, width, filters), "
+            f"but is {shown(output_dim)}."
+        )
+    return tuple(positive_integer("output_dim", size) for size in output_dim)
+
+
+# ----------------------------------------------------------------------------------------- arrays
+
+
 def finite_array(name: str, value: Any, shape: tuple[int | None, ...] | None = None) -> np.ndarray:
     """`value` as an array of GPflow's default float type.
 
     :param shape: what the shape must be; None leaves a dimension, or all of it, free.
-    :raises ValueError: if it is not numeric, is empty, has another shape, or holds NaN or infinity;
-        the message names the first offending entry.
+    :raises ValueError: if it is not numeric, as :func:`real_array` has it, is empty, has another
+        shape, or holds NaN or infinity; the message names the first offending entry.
     """
     import gpflow  # here, so that what is NumPy's alone does not wait for TensorFlow
 
-    try:
-        array = np.asarray(value, dtype=gpflow.default_float())
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers: {error}.") from None
+    array = real_array(name, value, "a number" if shape == () else "an array of numbers")
     if shape is not None and not (
         len(array.shape) == len(shape)
         and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
     ):
         wanted = ", ".join("any" if size is None else str(size) for size in shape)
         one_column = array.ndim == 1 and shape[1:] in ((None,), (1,))
-        hint = f" Write {name}[:, None] for one column." if one_column else ""
         raise ValueError(
-            f"{name} must have shape [{wanted}], but has shape {list(array.shape)}.{hint}"
+            f"{name} must have shape [{wanted}], but has shape {list(array.shape)}."
+            f"{_hint(name) if one_column else ''}"
         )
-    if array.size == 0:
+    _refuse_empty(name, array)
+    return _finite(name, array, gpflow.default_float())
+
+
+def finite_floats(
+    name: str, value: Any, *, infinite: bool = False, empty: bool = False
+) -> NDArray[Any]:
+    """`value` as an array of floats, of their own type, or float64 where it holds integers.
+
+    :param infinite: let infinity pass, which NaN never does.
+    :param empty: let an array without entries pass.
+    :raises ValueError: if it is not numeric, as :func:`real_array` has it, is empty, or holds NaN
+        or infinity.
+    """
+    array = real_array(name, value)
+    if not empty:
+        _refuse_empty(name, array)
+    dtype = array.dtype if array.dtype.kind == "f" else np.float64
+    if not infinite:
+        return _finite(name, array, dtype)
+    if np.isnan(array).any():
+        where = ", ".join(str(i) for i in np.argwhere(np.isnan(array))[0])
+        raise ValueError(f"{name} must not hold NaN, but {name}[{where}] is nan.")
+    return array.astype(dtype)
+
+
+def shares(name: str, value: Any) -> NDArray[Any]:
+    """Numbers from zero to one in one row, [n].
+
+    :param value: [...].
+    :raises ValueError: if there are none, or if one is outside of [0, 1].
+    """
+    values = np.ravel(finite_floats(name, value))
+    if not (values.min() >= 0 and values.max() <= 1):
+        raise ValueError(f"{name} must hold numbers in [0, 1], and at least one.")
+    return values
+
+
+def rows_or_images(name: str, value: Any) -> np.ndarray:
+    """`value` as an array of GPflow's default float type, [rows, columns] or [rows, H, W, C].
+
+    :raises ValueError: as :func:`finite_array` does.
+    """
+    array = finite_array(name, value)
+    return array if array.ndim == 4 else finite_array(name, array, (None, None))
+
+
+def finite_tensor(name: str, value: Any) -> tf.Tensor:
+    """`value` as a tensor of GPflow's default float type, which may have no rows.
+
+    A tensor stays one, so that gradients reach it.
+
+    :raises ValueError: if it is not numeric, as :func:`real_array` has it, or if it is known to
+        hold NaN or infinity: the values of a graph's tensors are not.
+    """
+    import gpflow
+    import tensorflow as tf
+
+    if isinstance(value, tf.Tensor | tf.Variable | gpflow.Parameter):
+        if not (value.dtype.is_floating or value.dtype.is_integer or value.dtype.is_bool):
+            raise ValueError(
+                f"{name} must be an array of numbers, but is a tensor of {value.dtype.name}."
+            )
+        tensor = gpflow.utilities.to_default_float(value)
+        if hasattr(tensor, "numpy") and not all_finite(tensor.numpy()):
+            _refuse_non_finite(name, tensor.numpy(), value.numpy())
+        return tensor
+    if tf.executing_eagerly() or not isinstance(value, list | tuple):
+        return tf.constant(_finite(name, real_array(name, value), gpflow.default_float()))
+    try:  # a list may hold tensors of the graph
+        return gpflow.utilities.to_default_float(value)
+    except (TypeError, ValueError, tf.errors.OpError):
+        raise ValueError(f"{name} must be an array of numbers.") from None
+
+
+def data_pair(data: Any) -> tuple[Any, Any]:
+    """X and Y, as they are.
+
+    :raises ValueError: if `data` is no pair.
+    """
+    if not isinstance(data, list | tuple) or len(data) != 2:
+        raise ValueError(f"data must be a pair (X, Y), but is {_kind(data)}.")
+    return data[0], data[1]
+
+
+def check_data(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """X and Y as tensors of GPflow's default float.
+
+    :param data: X [N, D], or images [N, H, W, C], and Y [N, P]; arrays, data frames or tensors.
+    :raises ValueError: if it is no pair, has the wrong shape, is empty, is not numeric, or holds
+        NaN or infinity.
+    """
+    X, Y = (finite_tensor(name, rows) for name, rows in zip("XY", data_pair(data), strict=True))
+    for name, rows in (("X", X), ("Y", Y)):
+        check_rank(name, rows, images=name == "X")
+        _refuse_empty(name, rows)
+    check_same_rows(X, Y)
+    return X, Y
+
+
+def check_rank(name: str, rows: Any, images: bool = False) -> None:
+    """Check that there are rows of columns.
+
+    :param rows: an array or a tensor.
+    :param images: whether [rows, H, W, C] will do too.
+    :raises ValueError: if there are not.
+    """
+    rank = len(rows.shape)
+    if rank != 2 and not (images and rank == 4):
+        or_images = ", or [rows, height, width, channels] of images" if images else ""
+        raise ValueError(
+            f"{name} must have shape [rows, columns]{or_images}, but has shape "
+            f"{list(rows.shape)}.{_hint(name) if rank == 1 else ''}"
+        )
+
+
+def check_same_rows(X: Any, Y: Any) -> None:
+    """Check that X and Y have as many rows, where both numbers are known.
+
+    :raises ValueError: if they have not.
+    """
+    if None not in (X.shape[0], Y.shape[0]) and X.shape[0] != Y.shape[0]:
+        raise ValueError(
+            f"X and Y must have the same number of rows, but X has {X.shape[0]} "
+            f"and Y has {Y.shape[0]}."
+        )
+
+
+def real_array(name: str, value: Any, wanted: str = "an array of numbers") -> np.ndarray:
+    """`value` as an array of booleans, integers or floats, of their own type.
+
+    Arrays of Python objects are taken if each object is a real number, and masked arrays if nothing
+    is masked. What would lose something without a word is refused: sparse arrays, complex numbers,
+    dates, and text, even if it spells a number.
+
+    :param wanted: what the message asks for.
+    :raises ValueError: if it is refused.
+    """
+    must = f"{name} must be {wanted}"
+    if np.ma.isMaskedArray(value):
+        if np.ma.is_masked(value):
+            raise ValueError(
+                f"{must}, but {int(np.ma.count_masked(value))} of them are masked: leave their "
+                "rows out, or fill them in."
+            )
+        value = np.ma.getdata(value)
+    if hasattr(value, "toarray") and hasattr(value, "nnz"):
+        raise ValueError(f"{must}, but is a sparse {type(value).__name__}: write .toarray().")
+    if type(value).__name__ == "SparseTensor":
+        raise ValueError(f"{must}, but is a SparseTensor: write tf.sparse.to_dense(...).")
+    try:
+        array = np.asarray(value)
+    except Exception as error:  # an object's own __array__ may raise anything
+        unequal = "inhomogeneous" in str(error)
+        reason = "its rows are of unequal lengths" if unequal else f"is {_kind(value)}"
+        raise ValueError(f"{must}, but {reason}.") from None
+    if array.dtype.kind in "biuf":
+        return array
+    if array.dtype.kind == "c":
+        raise ValueError(f"{must} that are real, but holds complex numbers.")
+    if array.dtype.kind in "mM":
+        raise ValueError(f"{must}, but holds dates or times: write how many days, or the like.")
+    if array.dtype.kind in "SU":
+        holds = f"is the text {shown(value)}" if array.ndim == 0 else _holds(array)
+        raise ValueError(f"{must}, but {holds}.")
+    if array.dtype != object or (array.ndim == 0 and not _is_real(array[()])):
+        raise ValueError(f"{must}, but is {_kind(value)}.")
+    for entry in array.flat:
+        if not _is_real(entry):
+            raise ValueError(f"{must}, but holds {shown(entry)}.")
+    try:
+        return array.astype(np.float64)
+    except (OverflowError, TypeError, ValueError):
+        raise ValueError(f"{must}, but one is too large for float64.") from None
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real | np.bool_ | Decimal)
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"
+
+
+def _holds(array: np.ndarray) -> str:
+    return f"holds text such as {shown(str(array.flat[0]))}" if array.size else "holds text"
+
+
+def _hint(name: str) -> str:
+    return f" Write {name}[:, None] for one column."
+
+
+def _refuse_empty(name: str, array: Any) -> None:
+    if 0 in array.shape:
         raise ValueError(f"{name} must not be empty, but has shape {list(array.shape)}.")
-    if array.ndim == 0 and not np.isfinite(array):
-        raise ValueError(f"{name} must be finite, but is {array}.")
-    if not np.all(np.isfinite(array)):
-        where = ", ".join(str(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise ValueError(f"{name} must be finite, but {name}[{where}] is not.")
-    return array
+
+
+def _finite(name: str, array: np.ndarray, dtype: Any) -> np.ndarray:
+    with np.errstate(over="ignore"):  # what is too large for float32 is found below, and named
+        cast = array.astype(dtype, copy=False)
+    if not all_finite(cast):
+        _refuse_non_finite(name, cast, array)
+    return cast
+
+
+def all_finite(array: np.ndarray) -> bool:
+    """Whether no entry is NaN or infinite."""
+    # The sum needs no second array. It can overflow where every number is finite.
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(array.sum()) or np.isfinite(array).all())
+
+
+def _refuse_non_finite(name: str, array: np.ndarray, given: np.ndarray) -> None:
+    finite = np.isfinite(array)
+    index = tuple(np.argwhere(~finite)[0])
+    entry = f"{name}[{', '.join(str(i) for i in index)}]" if index else name
+    number = given[index]
+    if np.isfinite(number):
+        raise ValueError(
+            f"{name} must be finite in {array.dtype.name}, but {entry} is {number}, which is too "
+            "large for it."
+        )
+    count = np.size(finite) - np.count_nonzero(finite)
+    more = f" ({count} of its {np.size(finite)} numbers are not finite)" if count > 1 else ""
+    where = f"{entry} " if index else ""
+    raise ValueError(f"{name} must be finite, but {where}is {number}{more}.")

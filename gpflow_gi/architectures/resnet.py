@@ -28,7 +28,7 @@ from .networks import (
     prior_maker,
     within_bounds,
 )
-from .start import as_regression, check_numpy_seed, output_dim_for, some_rows
+from .start import as_regression, check_numpy_seed, check_size, output_dim_for, some_rows
 
 KERNEL_SIZE = (3, 3)
 
@@ -82,6 +82,7 @@ def build_resnet(
     X = finite_array("X", X, (None, None, None, None))
     N, height, cols, _ = X.shape
     Y = finite_array("Y", Y, (N, None))
+    check_size(X=X, Y=Y)
     width = positive_integer("width", width)
     num_blocks = positive_integer("num_blocks", num_blocks)
     num_inducing = positive_integer("num_inducing", num_inducing)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..validation import positive_integer
+from ..validation import positive_integer, shares
 from .style import COLOURS, MISS, REFERENCE, Array, axes_or_current, tidy
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def pit_histogram(pit: Any, ax: "Axes | None" = None, *, bins: int = 10) -> "Axe
 
     bins = positive_integer("bins", bins)
     ax = axes_or_current(ax)
-    values = _checked(pit)
+    values = shares("pit", pit)
     expected = len(values) / bins
     heights, edges = np.histogram(values, bins, (0.0, 1.0))
     ax.bar(
@@ -68,7 +68,7 @@ def coverage_curve(
 
     ax = axes_or_current(ax)
     # An observation is in the central intervals of this probability and above.
-    needed = np.sort(np.abs(2 * _checked(pit) - 1))
+    needed = np.sort(np.abs(2 * shares("pit", pit) - 1))
     n = len(needed)
     nominal = np.linspace(0, 1, 201)
     lower, upper = binom.interval(_BAND, n, nominal[1:-1])
@@ -122,10 +122,3 @@ def reliability_diagram(
     ax.set_xlabel("Confidence")
     ax.set_ylabel("Accuracy")
     return tidy(ax)
-
-
-def _checked(pit: Any) -> Array:
-    values = np.ravel(np.asarray(pit, float))
-    if len(values) == 0 or not (values.min() >= 0 and values.max() <= 1):
-        raise ValueError("pit must hold numbers in [0, 1], and at least one.")
-    return values

@@ -6,7 +6,7 @@ import tensorflow as tf
 from check_shapes import check_shapes
 
 from ..seeds import Seed, as_seed, split
-from .arguments import non_negative_integer
+from ..validation import non_negative_integer
 
 
 @check_shapes("return: [batch, height, width, channels]")

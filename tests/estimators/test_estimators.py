@@ -159,7 +159,7 @@ def test_tensorflow_is_imported_in_fit_and_not_before():
         ({"num_inducing": "many"}, "num_inducing must be an integer"),
         ({"steps": 1e3}, "steps must be an integer"),
         ({"learning_rate": -0.1}, "learning_rate must be positive"),
-        ({"learning_rate": "fast"}, "learning_rate must be an array of numbers"),
+        ({"learning_rate": "fast"}, "learning_rate must be a number"),
     ],
 )
 def test_settings_are_checked_before_training(setting, message, waves):
