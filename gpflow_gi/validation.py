@@ -7,7 +7,10 @@ there, kinds and shapes are all that is checked, and NaN comes out where NaN wen
 from __future__ import annotations
 
 import numbers
+import os
+from collections.abc import Iterable
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
 
 _LARGEST_INTEGER = 2**31 - 1
 """What TensorFlow's sizes can be."""
+
+_LONGEST_PATH = 4096
+"""In letters, on Linux."""
 
 
 def shown(value: Any) -> str:
@@ -61,8 +67,10 @@ def positive_number(name: str, value: Any) -> float:
     :raises ValueError: if it is not one positive, finite number in GPflow's default float type.
     """
     number = finite_array(name, value, ())
-    if number <= 0:
-        raise ValueError(f"{name} must be positive, but is {number}.")
+    least = np.finfo(number.dtype).tiny  # below, numbers lose their digits, and logarithms
+    if number < least:
+        more = f", and at least {least:.2g}" if number > 0 else ""
+        raise ValueError(f"{name} must be positive{more}, but is {number}.")
     return float(number)
 
 
@@ -85,6 +93,35 @@ def true_or_false(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, but is {shown(value)}.")
     return bool(value)
+
+
+def is_one_of(value: Any, names: Iterable[str]) -> bool:
+    """Whether it is one of the names, which an array, say, never is."""
+    return isinstance(value, str) and value in tuple(names)
+
+
+def file_path(name: str, value: Any) -> Path:
+    """`value` as a path.
+
+    :raises TypeError: if it is neither text nor a path.
+    :raises ValueError: if no file can have that name.
+    """
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
+        raise TypeError(f"{name} must be a path, but is {shown(value)}.")
+    text = os.fspath(value)
+    if not text or "\0" in text or len(text) > _LONGEST_PATH:
+        raise ValueError(f"{name} must be a path, but is {shown(value)}.")
+    return Path(value)
+
+
+def numpy_seed(name: str, value: Any) -> int:
+    """`value` as an int that NumPy and scikit-learn take for a seed.
+
+    :raises ValueError: if they do not.
+    """
+    if not isinstance(value, int | np.integer) or not 0 <= value < 2**32:
+        raise ValueError(f"{name} must be an integer from 0 to 2^32 - 1, but is {shown(value)}.")
+    return int(value)
 
 
 def output_shape(output_dim: Any) -> tuple[int, ...]:
@@ -143,7 +180,9 @@ def finite_floats(
     array = real_array(name, value)
     if not empty:
         _refuse_empty(name, array)
-    dtype = array.dtype if array.dtype.kind == "f" else np.float64
+    # NumPy's long doubles are known to few functions.
+    is_own = array.dtype.kind == "f" and array.dtype.itemsize <= 8
+    dtype = array.dtype if is_own else np.float64
     if not infinite:
         return _finite(name, array, dtype)
     if np.isnan(array).any():
@@ -173,11 +212,12 @@ def rows_or_images(name: str, value: Any) -> np.ndarray:
     return array if array.ndim == 4 else finite_array(name, array, (None, None))
 
 
-def finite_tensor(name: str, value: Any) -> tf.Tensor:
+def finite_tensor(name: str, value: Any, *, of_its_type: bool = False) -> tf.Tensor:
     """`value` as a tensor of GPflow's default float type, which may have no rows.
 
     A tensor stays one, so that gradients reach it.
 
+    :param of_its_type: leave the type as it is.
     :raises ValueError: if it is not numeric, as :func:`real_array` has it, or if it is known to
         hold NaN or infinity: the values of a graph's tensors are not.
     """
@@ -189,12 +229,16 @@ def finite_tensor(name: str, value: Any) -> tf.Tensor:
             raise ValueError(
                 f"{name} must be an array of numbers, but is a tensor of {value.dtype.name}."
             )
-        tensor = gpflow.utilities.to_default_float(value)
+        dtype = value.dtype if of_its_type else gpflow.default_float()
+        # A variable, cast to its own type, is still one.
+        tensor = tf.convert_to_tensor(tf.cast(value, dtype))
         if hasattr(tensor, "numpy") and not all_finite(tensor.numpy()):
             _refuse_non_finite(name, tensor.numpy(), value.numpy())
         return tensor
     if tf.executing_eagerly() or not isinstance(value, list | tuple):
-        return tf.constant(_finite(name, real_array(name, value), gpflow.default_float()))
+        array = real_array(name, value)
+        is_own = of_its_type and array.dtype != np.longdouble
+        return tf.constant(_finite(name, array, array.dtype if is_own else gpflow.default_float()))
     try:  # a list may hold tensors of the graph
         return gpflow.utilities.to_default_float(value)
     except (TypeError, ValueError, tf.errors.OpError):

@@ -68,15 +68,6 @@ def warn_of_scale(X: np.ndarray, Y: np.ndarray, likelihood: Likelihood) -> None:
             )
 
 
-def check_numpy_seed(seed: Any) -> None:
-    """Check that k-means and NumPy take the seed.
-
-    :raises ValueError: if they do not.
-    """
-    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
-        raise ValueError(f"seed must be an integer from 0 to 2^32 - 1, but is {seed!r}.")
-
-
 LABEL_SCALE = 2.0
 """How far from zero a class's latent function starts at an inducing point among its labels: enough
 to tell the classes apart, and not so much that the likelihood's gradient vanishes."""

@@ -56,7 +56,8 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         mean = self.target_scaling_.inverse(mean).reshape(shape)
         if not return_std:
             return mean
-        return mean, np.sqrt(self.target_scaling_.inverse_variance(variance)).reshape(shape)
+        # Not the root of the variance in the targets' unit, whose square may overflow.
+        return mean, (np.sqrt(variance) * self.target_scaling_.scale).reshape(shape)
 
     def log_density(self, X: Any, y: Any) -> Array:
         """The log density of targets under the predictive distribution, a mixture of Gaussians.

@@ -17,7 +17,7 @@ from ..layers import DenseLayer
 from ..models import DeepGP
 from ..posteriors import Recorded
 from ..seeds import Seed, as_seed, fold_in
-from ..validation import finite_array, positive_integer, positive_number
+from ..validation import finite_array, positive_integer, positive_number, shown
 from .convergence import LARGEST_R_HAT, LEAST_EFFECTIVE_SAMPLES, Convergence
 from .density import WeightDensity
 
@@ -150,7 +150,7 @@ def nuts(
         is above 1.05, if an effective sample size is below 100, or if trajectories diverged.
     """
     if not isinstance(model, DeepGP):
-        raise TypeError(f"model must be a gpflow_gi.models.DeepGP, but is {model!r}.")
+        raise TypeError(f"model must be a gpflow_gi.models.DeepGP, but is {shown(model)}.")
     num_draws = positive_integer("num_draws", num_draws)
     if num_draws < 4:
         raise ValueError(

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..validation import positive_integer, shares
-from .style import COLOURS, MISS, REFERENCE, Array, axes_or_current, tidy
+from ..validation import positive_integer, real_array, shares
+from .style import COLOURS, MISS, REFERENCE, Array, axes_or_current, column, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,9 +104,17 @@ def reliability_diagram(
     :param accuracy: [B], the share of right predictions in each bin; NaN where it is empty.
     :param ax: where to draw; None means the current axes.
     :return: the axes.
+    :raises ValueError: if shapes do not fit, or if something is no number.
     """
     ax = axes_or_current(ax)
-    filled = np.isfinite(accuracy)
+    edges = column("edges", edges)
+    confidence, accuracy = real_array("confidence", confidence), real_array("accuracy", accuracy)
+    if not confidence.shape == accuracy.shape == (len(edges) - 1,):
+        raise ValueError(
+            f"confidence and accuracy must have one entry for each of the bins between edges, "
+            f"{len(edges) - 1}, but have shapes {confidence.shape} and {accuracy.shape}."
+        )
+    filled = np.isfinite(accuracy) & np.isfinite(confidence)
     ax.bar(
         edges[:-1][filled], accuracy[filled], np.diff(edges)[filled],
         align="edge", color=COLOURS[0], alpha=0.75, edgecolor=ax.get_facecolor(), label="accuracy",

@@ -1,7 +1,7 @@
 """What :func:`gpflow_gi.fit` is given, checked before anything is compiled."""
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -19,9 +19,12 @@ def check_callbacks(callbacks: Any) -> tuple[Any, ...]:
         return ()
     if callable(callbacks):
         raise TypeError("callbacks must be a sequence: write callbacks=[callback].")
-    if not isinstance(callbacks, Iterable):
-        raise TypeError(f"callbacks must be a sequence of callables, not {shown(callbacks)}.")
-    callbacks = tuple(callbacks)
+    try:
+        callbacks = tuple(callbacks)
+    except TypeError:
+        raise TypeError(
+            f"callbacks must be a sequence of callables, not {shown(callbacks)}."
+        ) from None
     for callback in callbacks:
         if not callable(callback):
             raise TypeError(
