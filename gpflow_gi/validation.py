@@ -29,7 +29,7 @@ _LONGEST_PATH = 4096
 def shown(value: Any) -> str:
     """`value` in a message: one short line."""
     text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return text if len(text) <= 120 else f"{text[:117]}..."
 
 
 # ---------------------------------------------------------------------------------------- numbers
@@ -298,6 +298,19 @@ def check_same_rows(X: Any, Y: Any) -> None:
         )
 
 
+def refuse_masked(name: str, value: Any, wanted: str = "an array of numbers") -> None:
+    """Refuse masked arrays, of which most functions see the values under the mask.
+
+    :param wanted: what the message asks for.
+    :raises ValueError: if anything is masked.
+    """
+    if np.ma.is_masked(value):
+        raise ValueError(
+            f"{name} must be {wanted}, but {int(np.ma.count_masked(value))} of them are masked: "
+            "leave their rows out, or fill them in."
+        )
+
+
 def real_array(name: str, value: Any, wanted: str = "an array of numbers") -> np.ndarray:
     """`value` as an array of booleans, integers or floats, of their own type.
 
@@ -309,12 +322,8 @@ def real_array(name: str, value: Any, wanted: str = "an array of numbers") -> np
     :raises ValueError: if it is refused.
     """
     must = f"{name} must be {wanted}"
+    refuse_masked(name, value, wanted)
     if np.ma.isMaskedArray(value):
-        if np.ma.is_masked(value):
-            raise ValueError(
-                f"{must}, but {int(np.ma.count_masked(value))} of them are masked: leave their "
-                "rows out, or fill them in."
-            )
         value = np.ma.getdata(value)
     if hasattr(value, "toarray") and hasattr(value, "nnz"):
         raise ValueError(f"{must}, but is a sparse {type(value).__name__}: write .toarray().")

@@ -142,4 +142,4 @@ def test_paths_and_names(tmp_path):
 
 def test_what_is_shown_is_one_short_line():
     text = validation.shown(np.zeros((50, 50)))
-    assert len(text) == 80 and "\n" not in text and text.endswith("...")
+    assert len(text) == 120 and "\n" not in text and text.endswith("...")

@@ -13,6 +13,8 @@ from ..validation import real_array, shown
 from .errors import DataError
 from .table import row_numbers
 
+_LABELS = "whole numbers from 0"
+
 _MOST_CLASSES = 1_000_000
 """More, and the labels are something else."""
 
@@ -59,7 +61,7 @@ def as_images(
         label is no class.
     """
     try:
-        X, labels = real_array("X", X), real_array("labels", labels)
+        X, labels = real_array("X", X), real_array("labels", labels, _LABELS)
     except ValueError as error:
         raise DataError(f"{name}: {error}") from None
     if X.ndim != 4 or X.size == 0:

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from ..validation import shown
+from ..validation import refuse_masked, shown
 from .base import Array, Estimator
 
 
@@ -27,6 +27,8 @@ class Classifier(ClassifierMixin, Estimator):
             sense.
         :raises gpflow_gi.training.NonFiniteError: if training meets a bound that is not finite.
         """
+        refuse_masked("X", X)
+        refuse_masked("y", y, "labels")
         X, y = validate_data(self, X, y, dtype=np.float64)
         _check_types(y)
         check_classification_targets(y)
@@ -74,6 +76,7 @@ class Classifier(ClassifierMixin, Estimator):
             there is not one label for each row, or if a label is none of the classes.
         """
         probability = self.predict_proba(X)
+        refuse_masked("y", y, "labels")
         y = column_or_1d(y)
         check_consistent_length(probability, y)
         unknown = ~np.isin(y, self.classes_)

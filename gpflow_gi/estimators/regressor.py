@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from ..datasets import Standardiser
+from ..validation import positive_integer, real_array, refuse_masked
 from .base import Array, Estimator
 
 
@@ -30,12 +31,14 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
             parameter makes no sense.
         :raises gpflow_gi.training.NonFiniteError: if training meets a bound that is not finite.
         """
+        refuse_masked("X", X)
+        refuse_masked("y", y)
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
         from gpflow.likelihoods import Gaussian
 
         from ..architectures.start import NOISE_VARIANCE
 
-        Y = np.asarray(y, np.float64).reshape(len(X), -1)
+        Y = real_array("y", y).astype(np.float64).reshape(len(X), -1)
         self.target_shape_ = y.shape[1:]
         self.target_scaling_ = Standardiser.fit(Y)
         self._train(X, self.target_scaling_.transform(Y), Gaussian(NOISE_VARIANCE))
@@ -70,6 +73,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
             finite, or if `y` has another number of rows or of columns than it should.
         """
         X = self._scaled(X)
+        refuse_masked("y", y)
         Y = check_array(y, dtype=np.float64, ensure_2d=False)
         check_consistent_length(X, Y)
         if Y.shape[1:] != self.target_shape_:
@@ -96,8 +100,6 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
             `n_samples` is not a positive integer.
         """
         X = self._scaled(X)
-        from ..validation import positive_integer
-
         n_samples = positive_integer("n_samples", n_samples)
         rng = check_random_state(random_state)
         draws = self.model_.predict_f_samples(X, n_samples, seed=int(rng.randint(2**31))).numpy()

@@ -61,14 +61,14 @@ def _of_error(error: Exception, of_estimator: bool) -> Verdict:
     said = f"{type(error).__name__}: {error}"
     frame = traceback.extract_tb(error.__traceback__)[-1]
     ours = Path(frame.filename).is_relative_to(PACKAGE) and frame.lineno in _raising(frame.filename)
-    if of_estimator:
-        ours = ours or any(part in frame.filename for part in _OF_SCIKIT_LEARN)
+    if of_estimator and any(part in frame.filename for part in _OF_SCIKIT_LEARN):
+        return Verdict(WORDS, said)
     kind = isinstance(error, TypeError | ValueError | ImportError | RuntimeError) or type(
         error
     ).__module__.startswith("gpflow_gi")
     if not (ours and kind) or _OF_TENSORFLOW.search(str(error)):
         return Verdict(RAW, f"{said} [{frame.filename}:{frame.lineno}]")
-    if len(str(error)) > LONGEST or str(error).count("\n") > (20 if of_estimator else 1):
+    if len(str(error)) > LONGEST or str(error).count("\n") > 1:
         return Verdict(LONG, said)
     return Verdict(WORDS, said)
 
