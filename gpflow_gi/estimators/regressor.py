@@ -62,6 +62,27 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         # Not the root of the variance in the targets' unit, whose square may overflow.
         return mean, (np.sqrt(variance) * self.target_scaling_.scale).reshape(shape)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination, R^2, as of every regressor of scikit-learn.
+
+        :param X: inputs, [N, D].
+        :param y: targets, [N] or [N, Q], as in training.
+        :param sample_weight: [N].
+        :return: at most 1, which is perfect.
+        :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
+        :raises ValueError: if `X` has not the columns of the training data, if something is not
+            finite, or if squares of `y` overflow.
+        """
+        refuse_masked("y", y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            score = super().score(X, y, sample_weight)
+        if np.isnan(score) and len(np.asarray(y)) > 1:
+            raise ValueError(
+                f"R^2 is NaN: y holds numbers as large as {np.max(np.abs(y)):.3g}, whose squares "
+                "overflow. Take it in another unit."
+            )
+        return float(score)
+
     def log_density(self, X: Any, y: Any) -> Array:
         """The log density of targets under the predictive distribution, a mixture of Gaussians.
 

@@ -29,7 +29,8 @@ LONGEST = 600
 
 _OF_TENSORFLOW = re.compile(r"\{\{|\[Op:|node |Traceback|tensorflow/|InvalidArgument|Function:\n")
 
-# scikit-learn's own checks speak for its estimators: check_estimator asks for their words.
+# scikit-learn's own checks speak for its estimators, and so does what NumPy and pandas say in them:
+# check_estimator asks for those words.
 _OF_SCIKIT_LEARN = ("sklearn/utils/", "sklearn/base.py")
 
 
@@ -59,9 +60,11 @@ def judge(call: Callable[[], Any], of_estimator: bool = False) -> Verdict:
 
 def _of_error(error: Exception, of_estimator: bool) -> Verdict:
     said = f"{type(error).__name__}: {error}"
-    frame = traceback.extract_tb(error.__traceback__)[-1]
+    frames = traceback.extract_tb(error.__traceback__)
+    frame = frames[-1]
     ours = Path(frame.filename).is_relative_to(PACKAGE) and frame.lineno in _raising(frame.filename)
-    if of_estimator and any(part in frame.filename for part in _OF_SCIKIT_LEARN):
+    files = [frame.filename for frame in frames]
+    if of_estimator and any(part in file for file in files for part in _OF_SCIKIT_LEARN):
         return Verdict(WORDS, said)
     kind = isinstance(error, TypeError | ValueError | ImportError | RuntimeError) or type(
         error
