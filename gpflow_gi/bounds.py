@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from .models.finite import check_outputs
 from .seeds import Seed, as_seed, fold_in
-from .training.arguments import check_data
 from .training.objective import bound_terms_of
-from .validation import positive_integer
+from .validation import check_data, positive_integer
 
 _SAMPLES_AT_ONCE = 10
 _ROWS_AT_ONCE = 1000
@@ -47,7 +47,8 @@ def estimate_elbo(
         NaN for one sample.
     :raises TypeError: if the model has no such bound.
     :raises ValueError: if `num_samples` is not positive, is given for an SVGP, or is None although
-        the bound is sampled; if `seed` is no seed; or if the data do not fit the model.
+        the bound is sampled; if `seed` is no seed; if the data do not fit the model or are not
+        finite; or if the bound is NaN.
 
     >>> from gpflow_gi.architectures import build_deep_gp
     >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
@@ -88,6 +89,7 @@ def estimate_elbo(
             share = num_rows / len(X)
             estimate += share * float(expected_log_likelihood - kl)
         estimates.append(estimate)
+    check_outputs([tf.constant(X), tf.constant(Y)], tf.constant(estimates), what="The bound")
     if num_samples is None:
         if estimates[0] != estimates[1]:
             raise ValueError("num_samples is None, but the model's bound is sampled; say how many.")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from .validation import positive_integer
+from .validation import finite_floats, positive_integer, real_array
 
 Array = NDArray[np.float64]
 
@@ -141,11 +141,11 @@ def auroc(inside: Any, outside: Any) -> float:
     """
     scores = []
     for name, values in (("inside", inside), ("outside", outside)):
-        values = np.asarray(values, dtype=np.float64)
-        if values.ndim != 1 or len(values) == 0 or np.isnan(values).any():
+        values = finite_floats(name, values, infinite=True)
+        if values.ndim != 1:
             raise ValueError(
                 f"{name} must hold one score for each row, [N] with N >= 1 and none of them NaN, "
-                f"but has shape {values.shape} and {np.isnan(values).sum()} NaN."
+                f"but has shape {values.shape}."
             )
         scores.append(values)
     num_inside, num_outside = map(len, scores)
@@ -159,7 +159,7 @@ def _checked(labels: Any, probabilities: Any) -> tuple[NDArray[np.int64], Array]
     """Labels [N] and probabilities [N, C]."""
     probabilities = _checked_probabilities(probabilities)
     num_rows, num_classes = probabilities.shape
-    given = np.asarray(labels)
+    given = real_array("labels", labels)
     if given.shape not in ((num_rows,), (num_rows, 1)):
         raise ValueError(
             f"labels must have one entry for each of the {num_rows} rows of probabilities, but "
@@ -177,8 +177,8 @@ def _checked(labels: Any, probabilities: Any) -> tuple[NDArray[np.int64], Array]
 
 def _checked_probabilities(probabilities: Any) -> Array:
     """[N, C]"""
-    rows = np.asarray(probabilities, dtype=np.float64)
-    if rows.ndim != 2 or rows.size == 0:
+    rows = finite_floats("probabilities", probabilities).astype(np.float64)
+    if rows.ndim != 2:
         raise ValueError(
             f"probabilities must have shape [N, C], and at least one row, but have {rows.shape}."
         )

@@ -4,7 +4,7 @@ A prediction is an equal-weight mixture of S Gaussians, which is what a deep Gau
 Gaussian likelihood predicts: one component for each draw of the layers below the last. S = 1 is
 a Gaussian. Everything is elementwise: `y` has any shape [...], `mean` and `variance` have the
 shape [S, ...]. Arrays, lists and tensors are taken, and so what ``model.predict_y_components(X)``
-gives.
+gives. What is empty, masked, NaN or infinite is refused, and so are variances below zero.
 """
 
 from collections.abc import Callable
@@ -12,6 +12,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf, logsumexp, ndtr, ndtri
+
+from . import validation
+from .validation import finite_floats, shares
 
 Array = NDArray[np.float64]
 
@@ -24,9 +27,9 @@ def rmse(y: ArrayLike, mean: ArrayLike) -> float:
 
     :param y: [...], what was observed.
     :param mean: [...], what was predicted.
-    :raises ValueError: if shapes differ.
+    :raises ValueError: if shapes differ, or if something is empty or not finite.
     """
-    y, mean = _same_shape(y, mean)
+    y, mean = _same_shape(y=y, mean=mean)
     return float(np.sqrt(np.mean(np.square(y - mean))))
 
 
@@ -36,7 +39,8 @@ def mixture_moments(mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Array]
     :param mean: [S, ...].
     :param variance: [S, ...].
     :return: mean [...] and variance [...], in the unit of `mean` and its square.
-    :raises ValueError: if shapes do not fit, or if there is no component.
+    :raises ValueError: if shapes do not fit, if there is no component, if something is empty or not
+        finite, or if a variance is negative.
     """
     mean, variance = _components(mean, variance)
     return mean.mean(axis=0), variance.mean(axis=0) + mean.var(axis=0)
@@ -49,13 +53,18 @@ def mixture_log_density(y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> A
     :param mean: [S, ...].
     :param variance: [S, ...], positive.
     :return: [...].
-    :raises ValueError: if shapes do not fit, or if there is no component.
+    :raises ValueError: if shapes do not fit, if there is no component, if something is empty or not
+        finite, or if a variance is not positive.
 
     >>> y, mean, variance = np.zeros(1), np.array([[-1.0], [1.0]]), np.ones((2, 1))
     >>> mixture_log_density(y, mean, variance)
     array([-1.41893853])
     """
     mean, variance = _components(mean, variance)
+    if not np.all(variance > 0):
+        raise ValueError(
+            f"variance must be positive, since a density is asked for, but one is {variance.min()}."
+        )
     y = _observed(y, mean)
     components = -0.5 * (np.log(2 * np.pi * variance) + np.square(y - mean) / variance)
     return logsumexp(components, axis=0) - np.log(len(mean))
@@ -76,7 +85,8 @@ def mixture_crps(y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
     :param mean: [S, ...].
     :param variance: [S, ...], not negative.
     :return: [...].
-    :raises ValueError: if shapes do not fit, or if there is no component.
+    :raises ValueError: if shapes do not fit, if there is no component, if something is empty or not
+        finite, or if a variance is negative.
     """
     mean, variance = _components(mean, variance)
     y = _observed(y, mean)
@@ -104,11 +114,9 @@ def mixture_quantile(probability: float, mean: ArrayLike, variance: ArrayLike) -
     :param mean: [S, ...].
     :param variance: [S, ...], not negative.
     :return: [...], in the unit of `mean`.
-    :raises ValueError: if `probability` is not in (0, 1), if shapes do not fit, or if there is no
-        component.
+    :raises ValueError: if `probability` is not in (0, 1), and as :func:`mixture_moments`.
     """
-    if not 0 < probability < 1:
-        raise ValueError(f"probability must lie in (0, 1), but is {probability}.")
+    probability = validation.probability("probability", probability)
     mean, variance = _components(mean, variance)
 
     def quantile(mean: Array, variance: Array) -> Array:
@@ -135,7 +143,8 @@ def mixture_pit(y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
     :param mean: [S, ...].
     :param variance: [S, ...], not negative.
     :return: [...], in [0, 1].
-    :raises ValueError: if shapes do not fit, or if there is no component.
+    :raises ValueError: if shapes do not fit, if there is no component, if something is empty or not
+        finite, or if a variance is negative.
     """
     mean, variance = _components(mean, variance)
     y = _observed(y, mean)
@@ -152,10 +161,8 @@ def calibration_error(pit: ArrayLike) -> float:
     :param pit: [...], in [0, 1], at least one.
     :raises ValueError: if there are none, or if one is outside of [0, 1].
     """
-    values = np.sort(np.ravel(_floats(pit)))
+    values = np.sort(shares("pit", pit))
     n = len(values)
-    if n == 0 or not (values[0] >= 0 and values[-1] <= 1):
-        raise ValueError("pit must hold numbers in [0, 1], and at least one.")
     # The i-th value stands for all quantiles u in [i/n, (i+1)/n]: the integral of |value - u|.
     low, high = np.arange(n) / n, np.arange(1, n + 1) / n
     at = np.clip(values, low, high)
@@ -167,11 +174,12 @@ def coverage(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
     """The share of observations that lie in their interval, from 0 to 1.
 
     :param y: [...], what was observed.
-    :param lower: [...], the lower ends of the intervals.
-    :param upper: [...], the upper ends.
-    :raises ValueError: if shapes differ.
+    :param lower: [...], the lower ends of the intervals; minus infinity for those without one.
+    :param upper: [...], the upper ends, which may be infinite likewise.
+    :raises ValueError: if shapes differ, if something is empty or NaN, or if `y` is not finite.
     """
-    y, lower, upper = _same_shape(y, lower, upper)
+    finite_floats("y", y)
+    y, lower, upper = _same_shape(True, y=y, lower=lower, upper=upper)
     return float(np.mean((lower <= y) & (y <= upper)))
 
 
@@ -208,14 +216,16 @@ def _in_chunks(function: Callable[..., Array], width: int, *arrays: Array) -> Ar
 
 
 def _components(mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Array]:
-    mean, variance = _same_shape(mean, variance)
-    if mean.ndim == 0 or len(mean) == 0:
+    mean, variance = _same_shape(mean=mean, variance=variance)
+    if mean.ndim == 0:
         raise ValueError(f"mean must have shape [S, ...] with S >= 1, but has {mean.shape}.")
+    if np.any(variance < 0):
+        raise ValueError(f"variance must not be negative, but one is {variance.min()}.")
     return mean, variance
 
 
 def _observed(y: ArrayLike, mean: Array) -> Array:
-    y = _floats(y)
+    y = finite_floats("y", y)
     if y.shape != mean.shape[1:]:
         raise ValueError(
             f"y must have the shape of one component, {mean.shape[1:]}, but has {y.shape}."
@@ -223,14 +233,9 @@ def _observed(y: ArrayLike, mean: Array) -> Array:
     return y
 
 
-def _same_shape(*values: ArrayLike) -> list[Array]:
-    arrays = [_floats(one) for one in values]
+def _same_shape(infinite: bool = False, **values: ArrayLike) -> list[Array]:
+    arrays = [finite_floats(name, one, infinite=infinite) for name, one in values.items()]
     shapes = [array.shape for array in arrays]
     if len(set(shapes)) > 1:
         raise ValueError(f"Shapes must be equal, but are {' and '.join(map(str, shapes))}.")
     return arrays
-
-
-def _floats(values: ArrayLike) -> Array:
-    array = np.asarray(values)
-    return array if array.dtype.kind == "f" else array.astype(np.float64)

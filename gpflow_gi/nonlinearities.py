@@ -11,6 +11,8 @@ import gpflow
 import numpy as np
 import tensorflow as tf
 
+from .validation import shown
+
 Nonlinearity: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
 """From any shape to the same shape and type, entry by entry."""
 
@@ -84,12 +86,13 @@ def as_nonlinearity(nonlinearity: str | Nonlinearity) -> Nonlinearity:
         if nonlinearity not in _BY_NAME:
             names = ", ".join(f'"{name}"' for name in _BY_NAME)
             raise ValueError(
-                f"nonlinearity must be one of {names}, or a function, but is {nonlinearity!r}."
+                f"nonlinearity must be one of {names}, or a function, but is {shown(nonlinearity)}."
             )
         return _BY_NAME[nonlinearity]
     if isinstance(nonlinearity, type) or not callable(nonlinearity):
         raise TypeError(
-            f'nonlinearity must be a name such as "relu", or a function, but is {nonlinearity!r}.'
+            'nonlinearity must be a name such as "relu", or a function, but is '
+            f"{shown(nonlinearity)}."
         )
     _check_is_elementwise(nonlinearity)
     return nonlinearity
@@ -115,7 +118,8 @@ def _check_is_elementwise(nonlinearity: Nonlinearity) -> None:
         x, one, other = inputs[~same][0], expected[~same][0], values[~same][0]
         raise ValueError(
             "nonlinearity must treat each entry by itself, all alike and without randomness, but "
-            f"{nonlinearity!r} turned {x:g} into {one:.6g} alone and into {other:.6g} among others."
+            f"{shown(nonlinearity)} turned {x:g} into {one:.6g} alone and into {other:.6g} among "
+            "others."
         )
 
 
@@ -126,21 +130,21 @@ def _call(nonlinearity: Nonlinearity, x: tf.Tensor) -> tf.Tensor:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise ValueError(
             "nonlinearity must be a function of a tensor of any shape, but "
-            f"{nonlinearity!r} failed at shape {x.shape}. ({reason})"
+            f"{shown(nonlinearity)} failed at shape {x.shape}. ({reason})"
         ) from None
     if not tf.is_tensor(values):
         raise TypeError(
             f"nonlinearity must return a tensor, made by TensorFlow's functions so that it has a "
-            f"gradient, but {nonlinearity!r} returned a {type(values).__name__}."
+            f"gradient, but {shown(nonlinearity)} returned a {type(values).__name__}."
         )
     if values.dtype != x.dtype:
         raise TypeError(
-            f"nonlinearity must keep the type, but {nonlinearity!r} turned {x.dtype.name} into "
-            f"{values.dtype.name}."
+            f"nonlinearity must keep the type, but {shown(nonlinearity)} turned {x.dtype.name} "
+            f"into {values.dtype.name}."
         )
     if values.shape != x.shape:
         raise ValueError(
-            f"nonlinearity must keep the shape, but {nonlinearity!r} turned shape {x.shape} into "
-            f"{values.shape}."
+            f"nonlinearity must keep the shape, but {shown(nonlinearity)} turned shape {x.shape} "
+            f"into {values.shape}."
         )
     return values

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from .row_seed import RowSeed
+from .validation import shown
 
 Seed: TypeAlias = Any
 """An integer, a pair of integers (list, array or tensor of shape [2]), or None for a fresh one."""
@@ -32,7 +33,7 @@ def as_seed(seed: Seed = None) -> tf.Tensor:
         values = np.asarray(seed)
         if values.dtype.kind not in "iu" or values.shape not in ((), (2,)):
             raise ValueError(
-                f"seed must be an integer, a pair of integers or None, but is {seed!r}."
+                f"seed must be an integer, a pair of integers or None, but is {shown(seed)}."
             )
         seed = tf.constant(values.astype(np.int64))
     if not seed.dtype.is_integer or seed.shape not in ([], [2]):

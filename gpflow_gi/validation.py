@@ -1,17 +1,126 @@
-"""Checks at the border: what a user gets wrong is said in words, with the argument's name."""
+"""Checks at the border: what a user gets wrong is said in words, with the argument's name.
 
-from typing import Any
+They look at values, and so are for eager calls. Inside ``tf.function`` a tensor has no value yet:
+there, kinds and shapes are all that is checked, and NaN comes out where NaN went in.
+"""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Iterable
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+_LARGEST_INTEGER = 2**31 - 1
+"""What TensorFlow's sizes can be."""
+
+_LONGEST_PATH = 4096
+"""In letters, on Linux."""
+
+
+def shown(value: Any) -> str:
+    """`value` in a message: one short line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+# ---------------------------------------------------------------------------------------- numbers
 
 
 def positive_integer(name: str, value: Any) -> int:
     """`value` as an int.
 
-    :raises ValueError: if it is not a whole number of at least one.
+    :raises ValueError: if it is not a whole number of at least one, or beyond 32 bits.
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, but is {value!r}.")
+    return _integer(name, value, 1)
+
+
+def non_negative_integer(name: str, value: Any) -> int:
+    """`value` as an int.
+
+    :raises ValueError: if it is not a whole number of at least zero, or beyond 32 bits.
+    """
+    return _integer(name, value, 0)
+
+
+def _integer(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, but is {shown(value)}.")
+    if value > _LARGEST_INTEGER:
+        raise ValueError(
+            f"{name} must be an integer of at most {_LARGEST_INTEGER}, but is {shown(value)}."
+        )
+    return int(value)
+
+
+def positive_number(name: str, value: Any) -> float:
+    """`value` as a float.
+
+    :raises ValueError: if it is not one positive, finite number in GPflow's default float type.
+    """
+    number = finite_array(name, value, ())
+    least = np.finfo(number.dtype).tiny  # below, numbers lose their digits, and logarithms
+    if number < least:
+        more = f", and at least {least:.2g}" if number > 0 else ""
+        raise ValueError(f"{name} must be positive{more}, but is {number}.")
+    return float(number)
+
+
+def probability(name: str, value: Any) -> float:
+    """`value` as a float.
+
+    :raises ValueError: if it is not one number above zero and below one.
+    """
+    number = real_array(name, value, "a number")
+    if number.ndim or not 0 < number < 1:
+        raise ValueError(f"{name} must lie in (0, 1), but is {shown(value)}.")
+    return float(number)
+
+
+def true_or_false(name: str, value: Any) -> bool:
+    """`value`, which is a bool, or NumPy's.
+
+    :raises TypeError: if it is neither.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, but is {shown(value)}.")
+    return bool(value)
+
+
+def is_one_of(value: Any, names: Iterable[str]) -> bool:
+    """Whether it is one of the names, which an array, say, never is."""
+    return isinstance(value, str) and value in tuple(names)
+
+
+def file_path(name: str, value: Any) -> Path:
+    """`value` as a path.
+
+    :raises TypeError: if it is neither text nor a path.
+    :raises ValueError: if no file can have that name.
+    """
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
+        raise TypeError(f"{name} must be a path, but is {shown(value)}.")
+    text = os.fspath(value)
+    if not text or "\0" in text or len(text) > _LONGEST_PATH:
+        raise ValueError(f"{name} must be a path, but is {shown(value)}.")
+    return Path(value)
+
+
+def numpy_seed(name: str, value: Any) -> int:
+    """`value` as an int that NumPy and scikit-learn take for a seed.
+
+    :raises ValueError: if they do not.
+    """
+    if not isinstance(value, int | np.integer) or not 0 <= value < 2**32:
+        raise ValueError(f"{name} must be an integer from 0 to 2^32 - 1, but is {shown(value)}.")
     return int(value)
 
 
@@ -26,9 +135,72 @@ def output_shape(output_dim: Any) -> tuple[int, ...]:
     if len(output_dim) not in (1, 3):
         raise ValueError(
             "output_dim must be an integer or, for a convolution, its (height, width, filters), "
-            f"but is {output_dim!r}."
+            f"but is {shown(output_dim)}."
         )
     return tuple(positive_integer("output_dim", size) for size in output_dim)
+
+
+# ----------------------------------------------------------------------------------------- arrays
+
+
+def finite_array(name: str, value: Any, shape: tuple[int | None, ...] | None = None) -> np.ndarray:
+    """`value` as an array of GPflow's default float type.
+
+    :param shape: what the shape must be; None leaves a dimension, or all of it, free.
+    :raises ValueError: if it is not numeric, as :func:`real_array` has it, is empty, has another
+        shape, or holds NaN or infinity; the message names the first offending entry.
+    """
+    import gpflow  # here, so that what is NumPy's alone does not wait for TensorFlow
+
+    array = real_array(name, value, "a number" if shape == () else "an array of numbers")
+    if shape is not None and not (
+        len(array.shape) == len(shape)
+        and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
+    ):
+        wanted = ", ".join("any" if size is None else str(size) for size in shape)
+        one_column = array.ndim == 1 and shape[1:] in ((None,), (1,))
+        raise ValueError(
+            f"{name} must have shape [{wanted}], but has shape {list(array.shape)}."
+            f"{_hint(name) if one_column else ''}"
+        )
+    _refuse_empty(name, array)
+    return _finite(name, array, gpflow.default_float())
+
+
+def finite_floats(
+    name: str, value: Any, *, infinite: bool = False, empty: bool = False
+) -> NDArray[Any]:
+    """`value` as an array of floats, of their own type, or float64 where it holds integers.
+
+    :param infinite: let infinity pass, which NaN never does.
+    :param empty: let an array without entries pass.
+    :raises ValueError: if it is not numeric, as :func:`real_array` has it, is empty, or holds NaN
+        or infinity.
+    """
+    array = real_array(name, value)
+    if not empty:
+        _refuse_empty(name, array)
+    # NumPy's long doubles are known to few functions.
+    is_own = array.dtype.kind == "f" and array.dtype.itemsize <= 8
+    dtype = array.dtype if is_own else np.float64
+    if not infinite:
+        return _finite(name, array, dtype)
+    if np.isnan(array).any():
+        where = ", ".join(str(i) for i in np.argwhere(np.isnan(array))[0])
+        raise ValueError(f"{name} must not hold NaN, but {name}[{where}] is nan.")
+    return array.astype(dtype)
+
+
+def shares(name: str, value: Any) -> NDArray[Any]:
+    """Numbers from zero to one in one row, [n].
+
+    :param value: [...].
+    :raises ValueError: if there are none, or if one is outside of [0, 1].
+    """
+    values = np.ravel(finite_floats(name, value))
+    if not (values.min() >= 0 and values.max() <= 1):
+        raise ValueError(f"{name} must hold numbers in [0, 1], and at least one.")
+    return values
 
 
 def rows_or_images(name: str, value: Any) -> np.ndarray:
@@ -40,45 +212,196 @@ def rows_or_images(name: str, value: Any) -> np.ndarray:
     return array if array.ndim == 4 else finite_array(name, array, (None, None))
 
 
-def positive_number(name: str, value: Any) -> float:
-    """`value` as a float.
+def finite_tensor(name: str, value: Any, *, of_its_type: bool = False) -> tf.Tensor:
+    """`value` as a tensor of GPflow's default float type, which may have no rows.
 
-    :raises ValueError: if it is not one positive, finite number in GPflow's default float type.
+    A tensor stays one, so that gradients reach it.
+
+    :param of_its_type: leave the type as it is.
+    :raises ValueError: if it is not numeric, as :func:`real_array` has it, or if it is known to
+        hold NaN or infinity: the values of a graph's tensors are not.
     """
-    number = finite_array(name, value, ())
-    if number <= 0:
-        raise ValueError(f"{name} must be positive, but is {number}.")
-    return float(number)
+    import gpflow
+    import tensorflow as tf
+
+    if isinstance(value, tf.Tensor | tf.Variable | gpflow.Parameter):
+        if not (value.dtype.is_floating or value.dtype.is_integer or value.dtype.is_bool):
+            raise ValueError(
+                f"{name} must be an array of numbers, but is a tensor of {value.dtype.name}."
+            )
+        dtype = value.dtype if of_its_type else gpflow.default_float()
+        # A variable, cast to its own type, is still one.
+        tensor = tf.convert_to_tensor(tf.cast(value, dtype))
+        if hasattr(tensor, "numpy") and not all_finite(tensor.numpy()):
+            _refuse_non_finite(name, tensor.numpy(), value.numpy())
+        return tensor
+    if tf.executing_eagerly() or not isinstance(value, list | tuple):
+        array = real_array(name, value)
+        is_own = of_its_type and array.dtype != np.longdouble
+        return tf.constant(_finite(name, array, array.dtype if is_own else gpflow.default_float()))
+    try:  # a list may hold tensors of the graph
+        return gpflow.utilities.to_default_float(value)
+    except (TypeError, ValueError, tf.errors.OpError):
+        raise ValueError(f"{name} must be an array of numbers.") from None
 
 
-def finite_array(name: str, value: Any, shape: tuple[int | None, ...] | None = None) -> np.ndarray:
-    """`value` as an array of GPflow's default float type.
+def data_pair(data: Any) -> tuple[Any, Any]:
+    """X and Y, as they are.
 
-    :param shape: what the shape must be; None leaves a dimension, or all of it, free.
-    :raises ValueError: if it is not numeric, is empty, has another shape, or holds NaN or infinity;
-        the message names the first offending entry.
+    :raises ValueError: if `data` is no pair.
     """
-    import gpflow  # here, so that what is NumPy's alone does not wait for TensorFlow
+    if not isinstance(data, list | tuple) or len(data) != 2:
+        raise ValueError(f"data must be a pair (X, Y), but is {_kind(data)}.")
+    return data[0], data[1]
 
-    try:
-        array = np.asarray(value, dtype=gpflow.default_float())
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers: {error}.") from None
-    if shape is not None and not (
-        len(array.shape) == len(shape)
-        and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
-    ):
-        wanted = ", ".join("any" if size is None else str(size) for size in shape)
-        one_column = array.ndim == 1 and shape[1:] in ((None,), (1,))
-        hint = f" Write {name}[:, None] for one column." if one_column else ""
+
+def check_data(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """X and Y as tensors of GPflow's default float.
+
+    :param data: X [N, D], or images [N, H, W, C], and Y [N, P]; arrays, data frames or tensors.
+    :raises ValueError: if it is no pair, has the wrong shape, is empty, is not numeric, or holds
+        NaN or infinity.
+    """
+    X, Y = (finite_tensor(name, rows) for name, rows in zip("XY", data_pair(data), strict=True))
+    for name, rows in (("X", X), ("Y", Y)):
+        check_rank(name, rows, images=name == "X")
+        _refuse_empty(name, rows)
+    check_same_rows(X, Y)
+    return X, Y
+
+
+def check_rank(name: str, rows: Any, images: bool = False) -> None:
+    """Check that there are rows of columns.
+
+    :param rows: an array or a tensor.
+    :param images: whether [rows, H, W, C] will do too.
+    :raises ValueError: if there are not.
+    """
+    rank = len(rows.shape)
+    if rank != 2 and not (images and rank == 4):
+        or_images = ", or [rows, height, width, channels] of images" if images else ""
         raise ValueError(
-            f"{name} must have shape [{wanted}], but has shape {list(array.shape)}.{hint}"
+            f"{name} must have shape [rows, columns]{or_images}, but has shape "
+            f"{list(rows.shape)}.{_hint(name) if rank == 1 else ''}"
         )
-    if array.size == 0:
+
+
+def check_same_rows(X: Any, Y: Any) -> None:
+    """Check that X and Y have as many rows, where both numbers are known.
+
+    :raises ValueError: if they have not.
+    """
+    if None not in (X.shape[0], Y.shape[0]) and X.shape[0] != Y.shape[0]:
+        raise ValueError(
+            f"X and Y must have the same number of rows, but X has {X.shape[0]} "
+            f"and Y has {Y.shape[0]}."
+        )
+
+
+def refuse_masked(name: str, value: Any, wanted: str = "an array of numbers") -> None:
+    """Refuse masked arrays, of which most functions see the values under the mask.
+
+    :param wanted: what the message asks for.
+    :raises ValueError: if anything is masked.
+    """
+    if np.ma.is_masked(value):
+        raise ValueError(
+            f"{name} must be {wanted}, but {int(np.ma.count_masked(value))} of them are masked: "
+            "leave their rows out, or fill them in."
+        )
+
+
+def real_array(name: str, value: Any, wanted: str = "an array of numbers") -> np.ndarray:
+    """`value` as an array of booleans, integers or floats, of their own type.
+
+    Arrays of Python objects are taken if each object is a real number, and masked arrays if nothing
+    is masked. What would lose something without a word is refused: sparse arrays, complex numbers,
+    dates, and text, even if it spells a number.
+
+    :param wanted: what the message asks for.
+    :raises ValueError: if it is refused.
+    """
+    must = f"{name} must be {wanted}"
+    refuse_masked(name, value, wanted)
+    if np.ma.isMaskedArray(value):
+        value = np.ma.getdata(value)
+    if hasattr(value, "toarray") and hasattr(value, "nnz"):
+        raise ValueError(f"{must}, but is a sparse {type(value).__name__}: write .toarray().")
+    if type(value).__name__ == "SparseTensor":
+        raise ValueError(f"{must}, but is a SparseTensor: write tf.sparse.to_dense(...).")
+    try:
+        array = np.asarray(value)
+    except Exception as error:  # an object's own __array__ may raise anything
+        unequal = "inhomogeneous" in str(error)
+        reason = "its rows are of unequal lengths" if unequal else f"is {_kind(value)}"
+        raise ValueError(f"{must}, but {reason}.") from None
+    if array.dtype.kind in "biuf":
+        return array
+    if array.dtype.kind == "c":
+        raise ValueError(f"{must} that are real, but holds complex numbers.")
+    if array.dtype.kind in "mM":
+        raise ValueError(f"{must}, but holds dates or times: write how many days, or the like.")
+    if array.dtype.kind in "SU":
+        holds = f"is the text {shown(value)}" if array.ndim == 0 else _holds(array)
+        raise ValueError(f"{must}, but {holds}.")
+    if array.dtype != object or (array.ndim == 0 and not _is_real(array[()])):
+        raise ValueError(f"{must}, but is {_kind(value)}.")
+    for entry in array.flat:
+        if not _is_real(entry):
+            raise ValueError(f"{must}, but holds {shown(entry)}.")
+    try:
+        return array.astype(np.float64)
+    except (OverflowError, TypeError, ValueError):
+        raise ValueError(f"{must}, but one is too large for float64.") from None
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real | np.bool_ | Decimal)
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"
+
+
+def _holds(array: np.ndarray) -> str:
+    return f"holds text such as {shown(str(array.flat[0]))}" if array.size else "holds text"
+
+
+def _hint(name: str) -> str:
+    return f" Write {name}[:, None] for one column."
+
+
+def _refuse_empty(name: str, array: Any) -> None:
+    if 0 in array.shape:
         raise ValueError(f"{name} must not be empty, but has shape {list(array.shape)}.")
-    if array.ndim == 0 and not np.isfinite(array):
-        raise ValueError(f"{name} must be finite, but is {array}.")
-    if not np.all(np.isfinite(array)):
-        where = ", ".join(str(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise ValueError(f"{name} must be finite, but {name}[{where}] is not.")
-    return array
+
+
+def _finite(name: str, array: np.ndarray, dtype: Any) -> np.ndarray:
+    with np.errstate(over="ignore"):  # what is too large for float32 is found below, and named
+        cast = array.astype(dtype, copy=False)
+    if not all_finite(cast):
+        _refuse_non_finite(name, cast, array)
+    return cast
+
+
+def all_finite(array: np.ndarray) -> bool:
+    """Whether no entry is NaN or infinite."""
+    # The sum needs no second array. It can overflow where every number is finite.
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(array.sum()) or np.isfinite(array).all())
+
+
+def _refuse_non_finite(name: str, array: np.ndarray, given: np.ndarray) -> None:
+    finite = np.isfinite(array)
+    index = tuple(np.argwhere(~finite)[0])
+    entry = f"{name}[{', '.join(str(i) for i in index)}]" if index else name
+    number = given[index]
+    if np.isfinite(number):
+        raise ValueError(
+            f"{name} must be finite in {array.dtype.name}, but {entry} is {number}, which is too "
+            "large for it."
+        )
+    count = np.size(finite) - np.count_nonzero(finite)
+    more = f" ({count} of its {np.size(finite)} numbers are not finite)" if count > 1 else ""
+    where = f"{entry} " if index else ""
+    raise ValueError(f"{name} must be finite, but {where}is {number}{more}.")

@@ -64,7 +64,7 @@ def test_what_has_no_such_bound_is_refused():
         bounds.estimate_elbo(model, (X, Y), 0)
     with pytest.raises(ValueError, match=r"same number of rows, but X has .* and Y has 3"):
         bounds.estimate_elbo(model, (X, Y[:3]))
-    with pytest.raises(ValueError, match="X is empty"):
+    with pytest.raises(ValueError, match="X must not be empty"):
         bounds.estimate_elbo(model, (X[:0], Y[:0]))
     with pytest.raises(TypeError, match="is a SVGP, which has no importance weights"):
         bounds.estimate_iwbo(build_sparse_gp(X, Y, 5), (X, Y))

@@ -122,12 +122,14 @@ def test_labels_may_be_a_column_of_floats_and_probabilities_of_single_precision(
         ([-1], [[0.5, 0.5]], "whole numbers from 0 to 1"),
         ([0.5], [[0.5, 0.5]], "whole numbers from 0 to 1"),
         ([np.nan], [[0.5, 0.5]], "whole numbers from 0 to 1"),
-        (["0"], [[0.5, 0.5]], "whole numbers from 0 to 1"),
+        (["0"], [[0.5, 0.5]], "labels must be an array of numbers, but holds text such as '0'"),
+        (None, [[0.5, 0.5]], "labels must be an array of numbers, but is None"),
+        ([0], None, "probabilities must be an array of numbers, but is None"),
         ([0], [0.5, 0.5], r"shape \[N, C\], and at least one row, but have \(2,\)"),
-        ([], np.zeros((0, 2)), "at least one row"),
+        ([], np.zeros((0, 2)), "probabilities must not be empty"),
         ([0, 0], [[0.5, 0.5], [2.0, 1.0]], "row 1 sums to 3"),
         ([0], [[1.5, -0.5]], "row 0 sums to 1 and its least entry is -0.5"),
-        ([0], [[np.nan, 1.0]], "row 0"),
+        ([0], [[np.nan, 1.0]], r"probabilities\[0, 0\] is nan"),
     ],
 )
 def test_errors(labels, probabilities, message):
@@ -145,9 +147,9 @@ def test_errors_of_bins_scores_and_entropy():
     for bins in (0, 2.5):
         with pytest.raises(ValueError, match=f"num_bins must be an integer .* but is {bins}"):
             metrics.reliability(LABELS, PROBABILITIES, bins)
-    with pytest.raises(ValueError, match=r"inside .* has shape \(0,\)"):
+    with pytest.raises(ValueError, match=r"inside must not be empty, but has shape \[0\]"):
         metrics.auroc([], [1.0])
-    with pytest.raises(ValueError, match=r"outside .* 1 NaN"):
+    with pytest.raises(ValueError, match=r"outside must not hold NaN, but outside\[1\]"):
         metrics.auroc([1.0], [1.0, np.nan])
     with pytest.raises(ValueError, match="row 0 sums to 2"):
         metrics.predictive_entropy([[1.0, 1.0]])

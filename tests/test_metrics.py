@@ -125,10 +125,6 @@ def test_crps_memory_does_not_grow_with_the_rows():
     assert peak < 100e6
 
 
-def test_no_rows():
-    assert metrics.mixture_crps(np.zeros(0), np.zeros((3, 0)), np.ones((3, 0))).shape == (0,)
-
-
 def test_rmse_and_coverage():
     y, mean = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 2.0, 3.0, 0.0])
     assert metrics.rmse(y, mean) == 2.0
@@ -142,10 +138,62 @@ def test_errors():
         metrics.mixture_log_density(Y, MEAN, VARIANCE[:2])
     with pytest.raises(ValueError, match=r"\(5, 1\) and \(5,\)"):
         metrics.rmse(Y[:, :1], MEAN[0, :, 0])
-    with pytest.raises(ValueError, match="S >= 1"):
+    with pytest.raises(ValueError, match=r"mean must not be empty, but has shape \[0, 3\]"):
         metrics.mixture_moments(np.zeros((0, 3)), np.zeros((0, 3)))
+    with pytest.raises(ValueError, match="S >= 1"):
+        metrics.mixture_moments(0.0, 1.0)
     with pytest.raises(ValueError, match="probability"):
         metrics.mixture_quantile(1.0, MEAN, VARIANCE)
+
+
+MEASURES = {
+    "mixture_log_density": metrics.mixture_log_density,
+    "mixture_crps": metrics.mixture_crps,
+    "mixture_pit": metrics.mixture_pit,
+    "mixture_moments": lambda y, mean, variance: metrics.mixture_moments(mean, variance),
+    "mixture_quantile": lambda y, mean, variance: metrics.mixture_quantile(0.3, mean, variance),
+}
+
+
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1.0])
+def test_a_bad_variance_is_refused(measure, value):
+    variance = VARIANCE.copy()
+    variance[2, 1, 0] = value
+    bad = r"variance must not be negative, but one is -1\.0"
+    if value != -1.0:
+        bad = rf"variance must be finite, but variance\[2, 1, 0\] is {value}\."
+    with pytest.raises(ValueError, match=bad):
+        measure(Y, MEAN, variance)
+
+
+def test_what_is_not_finite_or_missing_is_refused():
+    measures = [
+        lambda y: metrics.mixture_log_density(y, MEAN, VARIANCE),
+        lambda y: metrics.mixture_crps(y, MEAN, VARIANCE),
+        lambda y: metrics.mixture_pit(y, MEAN, VARIANCE),
+        lambda y: metrics.rmse(y, Y),
+        lambda y: metrics.coverage(y, Y - 1.0, Y + 1.0),
+    ]
+    hole = np.ma.masked_array(Y, np.arange(Y.size).reshape(Y.shape) == 3)
+    for wrong, message in [
+        (np.where(np.arange(Y.size).reshape(Y.shape) == 3, np.nan, Y), r"\[1, 1\] is nan"),
+        (Y + np.inf, "must be finite"),
+        (hole, "1 of them are masked"),
+        (None, "must be an array of numbers, but is None"),
+        (Y + 0j, "complex"),
+    ]:
+        for measure in measures:
+            with pytest.raises(ValueError, match=message):
+                measure(wrong)
+    with pytest.raises(ValueError, match=r"variance must be positive.* one is 0\.0"):
+        metrics.mixture_log_density(Y, MEAN, 0.0 * VARIANCE)
+
+
+def test_intervals_may_be_without_ends():
+    assert metrics.coverage([1.0, 2.0], [-np.inf, 3.0], [np.inf, np.inf]) == 0.5
+    with pytest.raises(ValueError, match=r"lower must not hold NaN, but lower\[0\]"):
+        metrics.coverage([1.0], [np.nan], [2.0])
 
 
 def test_crps_is_that_of_another_package():
@@ -179,8 +227,12 @@ def test_calibration_error_is_the_area_between_distribution_functions():
     ]
     error = np.std(uniform, ddof=1) / np.sqrt(len(uniform))
     assert abs(np.mean(uniform) - 0.313 / np.sqrt(n)) < 4 * error
-    for wrong in ([], [1.2], [np.nan]):
-        with pytest.raises(ValueError, match=r"numbers in \[0, 1\]"):
+    for wrong, message in (
+        ([], "must not be empty"),
+        ([1.2], r"numbers in \[0, 1\]"),
+        ([np.nan], r"pit\[0\] is nan"),
+    ):
+        with pytest.raises(ValueError, match=message):
             metrics.calibration_error(np.array(wrong))
 
 

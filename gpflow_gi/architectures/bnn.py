@@ -14,7 +14,7 @@ from ..models import DeepGP
 from ..models.targets import check_likelihood, check_targets
 from ..nonlinearities import Nonlinearity, as_nonlinearity
 from ..priors import WeightPrior
-from ..validation import finite_array, positive_integer
+from ..validation import finite_array, numpy_seed, positive_integer, shown, true_or_false
 from .networks import (
     Method,
     hidden_posterior,
@@ -28,7 +28,6 @@ from .start import (
     NOISE_VARIANCE,
     as_regression,
     centres,
-    check_numpy_seed,
     check_rows,
     output_dim_for,
     warn_of_scale,
@@ -107,10 +106,11 @@ def build_bnn(
     if likelihood is None:
         likelihood = Gaussian(NOISE_VARIANCE)
     check_likelihood(likelihood)
+    bias = true_or_false("bias", bias)
     output_dim = output_dim_for(likelihood, Y.shape[1])
     check_targets(likelihood, Y, output_dim)
     warn_of_scale(X, Y, likelihood)
-    check_numpy_seed(seed)
+    seed = numpy_seed("seed", seed)
     num_inducing = positive_integer("num_inducing", num_inducing)
     if inducing_inputs is not None:
         U = finite_array("inducing_inputs", inducing_inputs, (None, X.shape[1]))
@@ -149,7 +149,7 @@ def build_bnn(
 def _check_widths(widths: Any) -> list[int]:
     if not isinstance(widths, list | tuple):
         raise ValueError(
-            f"widths must be a list with the width of each hidden layer, but is {widths!r}."
+            f"widths must be a list with the width of each hidden layer, but is {shown(widths)}."
         )
     return [positive_integer(f"widths[{i}]", width) for i, width in enumerate(widths)]
 

@@ -18,12 +18,11 @@ from ..models import DeepGP
 from ..models.targets import check_likelihood, check_targets
 from ..posteriors import GlobalInducing, LocalInducing, Posterior, Prior
 from ..posteriors.pseudo_data import largest_precision
-from ..validation import positive_integer
+from ..validation import is_one_of, numpy_seed, positive_integer, shown
 from .start import (
     NOISE_VARIANCE,
     as_regression,
     centres,
-    check_numpy_seed,
     check_rows,
     output_dim_for,
     some_rows,
@@ -105,7 +104,7 @@ def build_deep_gp(
     if likelihood is None:
         likelihood = Gaussian(NOISE_VARIANCE)
     check_likelihood(likelihood)
-    check_numpy_seed(seed)
+    seed = numpy_seed("seed", seed)
     output_dim = output_dim_for(likelihood, Y.shape[1])
     check_targets(likelihood, Y, output_dim)
     warn_of_scale(X, Y, likelihood)
@@ -145,10 +144,10 @@ def _inference_of_layers(inference: Any, num_layers: int) -> list[Inference]:
     if len(methods) != num_layers:
         raise ValueError(f"inference names {len(methods)} layers, but num_layers is {num_layers}.")
     for method in methods:
-        if method not in ("global", "local", "prior"):
+        if not is_one_of(method, ("global", "local", "prior")):
             raise ValueError(
                 f'inference must be "global", "local", "prior" or a list of these, one per layer, '
-                f"but holds {method!r}."
+                f"but holds {shown(method)}."
             )
     return methods
 
@@ -166,7 +165,7 @@ def _kernels_of_layers(kernel: Any, input_dims: list[int]) -> list[Kernel]:
     else:
         raise ValueError(
             "kernel must be a GPflow kernel, a function from the number of inputs to one, or a "
-            f"list of kernels, but is {kernel!r}."
+            f"list of kernels, but is {shown(kernel)}."
         )
     if len(kernels) != len(input_dims):
         raise ValueError(
@@ -176,7 +175,7 @@ def _kernels_of_layers(kernel: Any, input_dims: list[int]) -> list[Kernel]:
         if not isinstance(one, Kernel) or isinstance(one, MultioutputKernel):
             raise ValueError(
                 f"The kernel of layer {i} must be a GPflow kernel of one output, which all outputs "
-                f"share, but is {one!r}. For one kernel per output put together "
+                f"share, but is {shown(one)}. For one kernel per output put together "
                 "gpflow_gi.layers.GPLayer and gpflow_gi.models.DeepGP yourself."
             )
         lengthscales = getattr(one, "lengthscales", None)

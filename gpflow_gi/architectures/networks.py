@@ -12,7 +12,7 @@ from ..posteriors import Factorised, GlobalInducing, LocalInducing, Posterior, P
 from ..posteriors.pseudo_data import largest_precision
 from ..priors import NealPrior, ScalePrior, SpatialIWPrior, StandardPrior, WeightPrior
 from ..seeds import as_seed
-from ..validation import positive_number
+from ..validation import is_one_of, positive_number, shown
 
 Method: TypeAlias = Literal["global", "local", "factorised", "prior"]
 
@@ -54,15 +54,15 @@ def methods_of_layers(inference: Any, num_layers: int) -> list[Method]:
             known = ", ".join(f'"{name}"' for name in INFERENCE)
             raise ValueError(
                 f"inference must be one of {known}, or a list with one method per layer, but is "
-                f"{inference!r}."
+                f"{shown(inference)}."
             )
         methods: list[Any] = [lower] * (num_layers - 1) + [last if arrow else lower]
         return methods
     methods = list(inference) if isinstance(inference, list | tuple) else [inference]
     for method in methods:
-        if method not in METHODS:
+        if not is_one_of(method, METHODS):
             known = ", ".join(f'"{name}"' for name in METHODS)
-            raise ValueError(f"inference may hold {known}, but holds {method!r}.")
+            raise ValueError(f"inference may hold {known}, but holds {shown(method)}.")
     if len(methods) != num_layers:
         raise ValueError(
             f"inference names {len(methods)} layers, but there are {num_layers} with weights, the "
@@ -89,13 +89,13 @@ def prior_maker(
             known = ", ".join(f'"{name}"' for name in priors)
             only = ", which is for convolutions" if prior == "spatial" else ""
             raise ValueError(
-                f"prior must be one of {known}, or a function, but is {prior!r}{only}."
+                f"prior must be one of {known}, or a function, but is {shown(prior)}{only}."
             )
         return lambda: priors[prior](prior_scale)
     if isinstance(prior, WeightPrior) or not callable(prior):
         raise TypeError(
             "prior must be a name, or a function without arguments that makes a new prior for each "
-            f"layer, but is {prior!r}."
+            f"layer, but is {shown(prior)}."
         )
     if prior_scale != 1.0:
         raise ValueError(
@@ -115,7 +115,8 @@ def new_prior(
     prior = make_prior()
     if not isinstance(prior, WeightPrior):
         raise TypeError(
-            f"prior must be a function that makes one of gpflow_gi.priors, but it made {prior!r}."
+            "prior must be a function that makes one of gpflow_gi.priors, but it made "
+            f"{shown(prior)}."
         )
     if method == "prior":
         prior.follow_prior()  # a random scale too is drawn from its prior

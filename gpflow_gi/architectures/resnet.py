@@ -18,7 +18,7 @@ from ..models import DeepGP
 from ..models.targets import check_likelihood, check_targets
 from ..nonlinearities import relu
 from ..priors import WeightPrior
-from ..validation import finite_array, positive_integer
+from ..validation import finite_array, numpy_seed, positive_integer
 from .networks import (
     Method,
     hidden_posterior,
@@ -28,9 +28,12 @@ from .networks import (
     prior_maker,
     within_bounds,
 )
-from .start import as_regression, check_numpy_seed, output_dim_for, some_rows
+from .start import as_regression, check_size, output_dim_for, some_rows
 
 KERNEL_SIZE = (3, 3)
+
+_MOST_CLASSES = 10_000
+"""Of the default likelihood: more, and Y holds something else."""
 
 
 def build_resnet(
@@ -82,10 +85,11 @@ def build_resnet(
     X = finite_array("X", X, (None, None, None, None))
     N, height, cols, _ = X.shape
     Y = finite_array("Y", Y, (N, None))
+    check_size(X=X, Y=Y)
     width = positive_integer("width", width)
     num_blocks = positive_integer("num_blocks", num_blocks)
     num_inducing = positive_integer("num_inducing", num_inducing)
-    check_numpy_seed(seed)
+    seed = numpy_seed("seed", seed)
     methods = methods_of_layers(inference, 2 * num_blocks + 2)
     make_prior = prior_maker(prior, prior_scale, KERNEL_SIZE)
     make_last_prior = prior_maker("neal" if prior == "spatial" else prior, prior_scale)
@@ -160,4 +164,10 @@ def _num_classes(Y: np.ndarray) -> int:
             "Y must hold labels 0, 1, ... in one column, or targets of the likelihood that is "
             f"given; {found}."
         )
-    return int(Y.max()) + 1
+    num_classes = int(Y.max()) + 1
+    if num_classes > _MOST_CLASSES:
+        raise ValueError(
+            f"Y holds the label {Y.max():g}, and labels count the classes. Number them 0, 1, 2 and "
+            "so on, or give the likelihood."
+        )
+    return num_classes

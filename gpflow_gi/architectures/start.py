@@ -24,10 +24,29 @@ NOISE_VARIANCE = 0.1
 def check_rows(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
     """X [N, D] and Y [N, Q] as arrays.
 
-    :raises ValueError: if they are not finite or of another shape, or have no rows.
+    :raises ValueError: if they are not finite or of another shape, have no rows, or hold numbers
+        so large that no start can be computed from them.
     """
     X = finite_array("X", X, (None, None))
-    return X, finite_array("Y", Y, (X.shape[0], None))
+    Y = finite_array("Y", Y, (X.shape[0], None))
+    check_size(X=X, Y=Y)
+    return X, Y
+
+
+def check_size(**arrays: np.ndarray) -> None:
+    """Check that squares of the data, summed over rows and columns, have room in their type.
+
+    :raises ValueError: if they have not.
+    """
+    for name, array in arrays.items():
+        # 3e150 in float64, 4e15 in float32
+        largest = 2e-4 * np.sqrt(np.finfo(array.dtype).max)
+        worst = np.max(np.abs(array))
+        if worst > largest:
+            raise ValueError(
+                f"{name} holds numbers as large as {worst:.3g}, whose squares overflow in "
+                f"{array.dtype.name}: standardise its columns (gpflow_gi.datasets.Standardiser)."
+            )
 
 
 LARGEST, SMALLEST = 10.0, 0.05
@@ -47,15 +66,6 @@ def warn_of_scale(X: np.ndarray, Y: np.ndarray, likelihood: Likelihood) -> None:
                 "standardised data (gpflow_gi.datasets.Standardiser).",
                 stacklevel=3,
             )
-
-
-def check_numpy_seed(seed: Any) -> None:
-    """Check that k-means and NumPy take the seed.
-
-    :raises ValueError: if they do not.
-    """
-    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
-        raise ValueError(f"seed must be an integer from 0 to 2^32 - 1, but is {seed!r}.")
 
 
 LABEL_SCALE = 2.0

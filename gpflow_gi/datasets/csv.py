@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..validation import file_path, shown
 from .errors import DataError
 from .near import near_names
 from .table import MIN_ROWS, Array, Table
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def read_csv(path: str | Path, target: str, drop: Sequence[str] = ()) -> Table:
+def read_csv(path: str | Path, target: str, drop: Sequence[str] | None = ()) -> Table:
     """Read a table of numbers from a file of comma-separated values.
 
     The file is UTF-8, its first line names the columns, and every other line that is not empty is
@@ -24,18 +25,25 @@ def read_csv(path: str | Path, target: str, drop: Sequence[str] = ()) -> Table:
 
     :param path: the file.
     :param target: the column to predict.
-    :param drop: columns to leave out, which may hold anything. All others are inputs.
+    :param drop: columns to leave out, which may hold anything; None for none. All others are
+        inputs.
     :return: X [N, D], Y [N, 1], where N >= 3 and D >= 1.
     :raises DataError: if there is no such file or column, if a name is missing or repeated, if a
         value is missing, infinite or not a number, if there are fewer than 3 rows, no inputs, or
         if the target is constant. Lines are counted as an editor does: the names are in line 1.
     """
-    path = Path(path)
+    path = file_path("path", path)
+    if not isinstance(target, str):
+        raise DataError(f"target must be the name of a column, but is {shown(target)}.")
+    drop = () if drop is None else drop
+    if not isinstance(drop, Sequence) or not all(isinstance(name, str) for name in drop):
+        raise DataError(f"drop must be a list of names of columns, but is {shown(drop)}.")
+    drop = (drop,) if isinstance(drop, str) else drop
     cells = _read_cells(path)
     names = _column_names(path, cells)
     for name in (target, *drop):
         if name not in names:
-            raise DataError(f"{path}: there is no column {name!r}{_suggestion(name, names)}")
+            raise DataError(f"{path}: there is no column {shown(name)}{_suggestion(name, names)}")
     if target in drop:
         raise DataError(f"{path}: column {target!r} is the target and cannot be dropped.")
 
@@ -109,7 +117,7 @@ def _column_names(path: Path, cells: "pd.DataFrame") -> list[str]:
         )
     name, count = Counter(names).most_common(1)[0]
     if count > 1:
-        raise DataError(f"{path}, line 1: {count} columns have the name {name!r}.")
+        raise DataError(f"{path}, line 1: {count} columns have the name {shown(name)}.")
     return names
 
 
@@ -156,7 +164,7 @@ def _to_numbers(path: Path, cells: "pd.DataFrame", lines: NDArray[np.intp], targ
         problem = f"{_shortened(text)!r} is not a number"
         remedy = "write it as a number"
     remedy += " or remove the line" if name == target else ", remove the line or drop the column"
-    raise DataError(f"{path}, line {lines[row]}, column {name!r}: {problem}; {remedy}.")
+    raise DataError(f"{path}, line {lines[row]}, column {shown(name)}: {problem}; {remedy}.")
 
 
 def _shortened(text: str, most: int = 40) -> str:

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from .table import Array, Table
+from ..validation import true_or_false
+from .table import Array, Table, check_table
 
 
 def rows_in_both(train: Table, test: Table, *, inputs_only: bool = False) -> NDArray[np.bool_]:
@@ -13,7 +14,11 @@ def rows_in_both(train: Table, test: Table, *, inputs_only: bool = False) -> NDA
     :param test: n rows to test on.
     :param inputs_only: if true, then rows are the same whose inputs are, whatever their targets.
     :return: [n].
+    :raises TypeError: if one is no table, or if `inputs_only` is neither True nor False.
     """
+    check_table("train", train)
+    check_table("test", test)
+    inputs_only = true_or_false("inputs_only", inputs_only)
 
     def rows(table: Table) -> list[tuple[float, ...]]:
         columns: Array = table.X if inputs_only else np.hstack([table.X, table.Y])

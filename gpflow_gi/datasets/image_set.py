@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..validation import real_array, shown
 from .errors import DataError
+from .table import row_numbers
+
+_LABELS = "whole numbers from 0"
+
+_MOST_CLASSES = 1_000_000
+"""More, and the labels are something else."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +40,9 @@ class Images:
         :param index: [n], integers in [0, N).
         :return: n images.
         :raises IndexError: if there is no such image.
+        :raises ValueError: if `index` holds no integers.
         """
+        index = row_numbers(index)
         return Images(self.name, self.X[index], self.Y[index], self.class_names)
 
 
@@ -51,7 +60,10 @@ def as_images(
     :raises DataError: if a shape is wrong, if pixels are neither bytes nor finite floats, or if a
         label is no class.
     """
-    X, labels = np.asarray(X), np.asarray(labels)
+    try:
+        X, labels = real_array("X", X), real_array("labels", labels, _LABELS)
+    except ValueError as error:
+        raise DataError(f"{name}: {error}") from None
     if X.ndim != 4 or X.size == 0:
         hint = " Write X[..., None] for one channel." if X.ndim == 3 else ""
         raise DataError(
@@ -72,9 +84,18 @@ def as_images(
         )
     labels = labels.reshape(len(X))
     if class_names is None:
-        if labels.dtype.kind not in "iuf" or not np.isfinite(labels).all():
+        if labels.dtype.kind == "b" or not np.isfinite(labels).all():
             raise DataError(f"{name}: labels must be whole numbers from 0, not {labels.dtype}.")
+        if labels.max() >= _MOST_CLASSES:
+            raise DataError(
+                f"{name}: labels count the classes, but one is {labels.max():g}: number the "
+                "classes 0, 1, 2 and so on, or give class_names."
+            )
         class_names = [str(i) for i in range(int(labels.max()) + 1)]
+    elif not isinstance(class_names, Sequence) or not all(
+        isinstance(one, str) for one in class_names
+    ):
+        raise DataError(f"{name}: class_names must be names, but is {shown(class_names)}.")
     wrong = ~np.isin(labels, np.arange(len(class_names)))
     if wrong.any():
         image = int(np.argmax(wrong))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..validation import is_one_of, shown
 from .errors import DataError
 from .image_files import read_cifar10, read_mnist, read_svhn
 from .image_set import Images, as_images
@@ -62,8 +63,8 @@ def images(name: str) -> tuple[Images, Images]:
     :raises DataError: if there is no such set, if a file cannot be had, or if it is another than
         the one that was published.
     """
-    if name not in _SETS:
-        raise DataError(f"There are no images {name!r}. Known are {', '.join(IMAGE_SETS)}.")
+    if not is_one_of(name, _SETS):
+        raise DataError(f"There are no images {shown(name)}. Known are {', '.join(IMAGE_SETS)}.")
     return _SETS[name]()
 
 

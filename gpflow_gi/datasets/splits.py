@@ -1,9 +1,12 @@
 """Which rows to train on and which to test on."""
 
+from typing import Any
+
 import numpy as np
 
+from ..validation import numpy_seed, probability, shown
 from .errors import DataError
-from .table import MIN_ROWS, Table
+from .table import MIN_ROWS, Table, check_table
 
 
 def train_test_split(
@@ -16,12 +19,13 @@ def train_test_split(
         is left to test on and two to train on.
     :param seed: of the permutation; the same seed gives the same split.
     :return: the rows to train on and the rows to test on.
-    :raises ValueError: if `test_fraction` is not in (0, 1).
+    :raises TypeError: if `table` is no table.
+    :raises ValueError: if `test_fraction` is not in (0, 1), or `seed` not in 0 to 2^32 - 1.
     :raises DataError: if there are fewer than 3 rows.
     """
-    if not 0 < test_fraction < 1:
-        raise ValueError(f"test_fraction must lie in (0, 1), but is {test_fraction}.")
+    test_fraction = probability("test_fraction", test_fraction)
     _check_enough_rows(table)
+    seed = numpy_seed("seed", seed)
     num_rows = len(table.X)
     num_test = min(max(1, round(test_fraction * num_rows)), num_rows - 2)
     order = np.random.default_rng(seed).permutation(num_rows)
@@ -44,12 +48,15 @@ def standard_split(table: Table, split: int) -> tuple[Table, Table]:
     :param split: 0, 1, ...; there is no last one.
     :return: the rows to train on and the rows to test on. Of 3 or 4 rows, where round(0.9 N) is N,
         one is to test on all the same.
+    :raises TypeError: if `table` is no table.
     :raises DataError: if there is no such split, if there are fewer than 3 rows, or if the target
         is constant in the rows to train on.
     """
-    if not isinstance(split, int | np.integer) or split < 0:
-        raise DataError(f"{table.name} has the splits 0, 1, 2 and so on, and no split {split!r}.")
     _check_enough_rows(table)
+    if not isinstance(split, int | np.integer) or not 0 <= split < _MOST_SPLITS:
+        raise DataError(
+            f"{table.name} has the splits 0, 1, 2 and so on, and no split {shown(split)}."
+        )
     num_rows = len(table.X)
     num_train = min(round(0.9 * num_rows), num_rows - 1)
     generator = np.random.RandomState(1)
@@ -64,6 +71,11 @@ def standard_split(table: Table, split: int) -> tuple[Table, Table]:
     return train, test
 
 
-def _check_enough_rows(table: Table) -> None:
+_MOST_SPLITS = 10**6
+"""Each split takes the permutations of those before it."""
+
+
+def _check_enough_rows(table: Any) -> None:
+    check_table("table", table)
     if len(table.X) < MIN_ROWS:
         raise DataError(f"{table.name} has {len(table.X)} rows: at least {MIN_ROWS} are needed.")

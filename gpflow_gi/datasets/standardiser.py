@@ -1,10 +1,12 @@
 """Columns of mean zero and standard deviation one, and the way back."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..validation import finite_floats
 from .table import Array
 
 
@@ -37,11 +39,21 @@ class Standardiser:
         :param values: [N, D], finite, with N >= 1. The differences within a column must be finite
             too, which those between -1e308 and 1e308 are not.
         :return: the map, of D columns.
-        :raises ValueError: if there is no row.
+        :raises ValueError: if there is no row or no column, if something is not finite, or if the
+            differences are not.
         """
+        values = finite_floats("values", values)
+        if values.ndim == 0:
+            raise ValueError("values must have shape [N, D], but is one number.")
         # By way of [0, 1], where no square overflows or vanishes, and where a constant column is
         # exactly constant: the mean of many 0.1 is not 0.1.
-        low, span = values.min(axis=0), np.ptp(values, axis=0)
+        with np.errstate(over="ignore"):
+            low, span = values.min(axis=0), np.ptp(values, axis=0)
+        if not np.all(np.isfinite(span)):
+            raise ValueError(
+                f"The differences within a column overflow in {values.dtype.name}: values reach "
+                f"from {values.min():.3g} to {values.max():.3g}. Take them in another unit."
+            )
         constant = span == 0
         unit = (values - low) / np.where(constant, 1.0, span)
         mean = low + span * unit.mean(axis=0)
@@ -52,7 +64,9 @@ class Standardiser:
 
         :param values: [..., D].
         :return: [..., D].
+        :raises ValueError: if there are other columns, or if something is not finite.
         """
+        values = self._checked("values", values)
         return np.where(self.constant, 0.0, (values - self.mean) / self.scale)
 
     def inverse(self, standardised: Array) -> Array:
@@ -60,7 +74,9 @@ class Standardiser:
 
         :param standardised: [..., D].
         :return: [..., D], in the columns' units.
+        :raises ValueError: if there are other columns, or if something is NaN.
         """
+        standardised = self._checked("standardised", standardised, infinite=True)
         return standardised * self.scale + self.mean
 
     def inverse_variance(self, standardised: Array) -> Array:
@@ -68,7 +84,9 @@ class Standardiser:
 
         :param standardised: [..., D].
         :return: [..., D], in the squares of the columns' units.
+        :raises ValueError: if there are other columns, or if something is NaN.
         """
+        standardised = self._checked("standardised", standardised, infinite=True)
         return standardised * np.square(self.scale)
 
     def inverse_log_density(self, standardised: Array) -> Array:
@@ -78,5 +96,17 @@ class Standardiser:
 
         :param standardised: [...], in nats.
         :return: [...], in nats.
+        :raises ValueError: if something is NaN.
         """
+        standardised = finite_floats("standardised", standardised, infinite=True, empty=True)
         return standardised - np.log(self.scale).sum()
+
+    def _checked(self, name: str, values: Any, infinite: bool = False) -> Array:
+        values = finite_floats(name, values, infinite=infinite, empty=True)
+        columns = np.shape(self.mean)
+        if columns not in ((), (1,)) and values.shape[values.ndim - len(columns) :] != columns:
+            raise ValueError(
+                f"{name} must have the {columns[0]} columns that the scaling was made for, but has "
+                f"shape {list(values.shape)}."
+            )
+        return values

@@ -1,9 +1,12 @@
 """Rows of numbers with one target."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..validation import check_rank, check_same_rows, finite_floats, real_array, shown
 
 Array = NDArray[np.float64]
 
@@ -20,6 +23,8 @@ class Table:
     :param Y: [N, 1], the target.
     :param input_names: D names, one for each column of `X`.
     :param target_name: the name of the column `Y`.
+    :raises ValueError: if X and Y are no tables of finite numbers with as many rows, or if there is
+        not one name for each input.
     """
 
     name: str
@@ -28,11 +33,49 @@ class Table:
     input_names: tuple[str, ...]
     target_name: str
 
+    def __post_init__(self) -> None:
+        for name in ("X", "Y"):
+            rows = finite_floats(name, getattr(self, name), empty=True)
+            check_rank(name, rows)
+            object.__setattr__(self, name, rows)
+        check_same_rows(self.X, self.Y)
+        if self.Y.shape[1] != 1:
+            raise ValueError(f"Y must have one column, but has shape {list(self.Y.shape)}.")
+        if not isinstance(self.input_names, list | tuple) or (
+            len(self.input_names) != self.X.shape[1]
+        ):
+            raise ValueError(
+                f"input_names must name the {self.X.shape[1]} columns of X, but is "
+                f"{shown(self.input_names)}."
+            )
+
     def rows(self, index: NDArray[np.intp]) -> "Table":
         """The rows numbered `index`, in that order.
 
-        :param index: [n], integers in [0, N).
+        :param index: [n], integers in [0, N), or n of N rows marked as True.
         :return: n rows.
         :raises IndexError: if there is no such row.
+        :raises ValueError: if `index` holds no integers.
         """
+        index = row_numbers(index)
         return Table(self.name, self.X[index], self.Y[index], self.input_names, self.target_name)
+
+
+def check_table(name: str, value: Any) -> None:
+    """Refuse what is no table.
+
+    :raises TypeError: if so.
+    """
+    if not isinstance(value, Table):
+        raise TypeError(f"{name} must be a gpflow_gi.datasets.Table, but is {shown(value)}.")
+
+
+def row_numbers(index: Any) -> NDArray[Any]:
+    """The rows that are meant, as integers or booleans, [n].
+
+    :raises ValueError: if they are neither.
+    """
+    numbers = real_array("index", index)
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind == "f"):
+        raise ValueError(f"index must hold the numbers of rows, [n], but is {shown(index)}.")
+    return numbers if numbers.size else numbers.astype(np.intp)

@@ -4,6 +4,7 @@ from io import BytesIO
 
 import numpy as np
 
+from ..validation import shown
 from .errors import DataError
 from .published_file import published_file
 from .splits import standard_split
@@ -22,7 +23,7 @@ def uci(name: str, split: int) -> tuple[Table, Table]:
     """
     last = num_splits(name) - 1
     if not isinstance(split, int | np.integer) or not 0 <= split <= last:
-        raise DataError(f"{name} has the splits 0 to {last}, and no split {split!r}.")
+        raise DataError(f"{name} has the splits 0 to {last}, and no split {shown(split)}.")
     return standard_split(uci_table(name), split)
 
 

@@ -7,6 +7,7 @@ names of the columns are not in the files; they are from the descriptions by the
 
 from dataclasses import dataclass
 
+from ..validation import is_one_of, shown
 from .errors import DataError
 from .near import near_names
 
@@ -221,10 +222,10 @@ def uci_set(name: str) -> UCISet:
     :return: its columns, hashes and splits.
     :raises DataError: if there is no such set.
     """
-    if name not in UCI_SETS:
-        near = near_names(name, UCI_SETS)
+    if not is_one_of(name, UCI_SETS):
+        near = near_names(name, UCI_SETS) if isinstance(name, str) else []
         meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise DataError(
-            f"There is no UCI data set {name!r}.{meant} There are {', '.join(UCI_SETS)}."
+            f"There is no UCI data set {shown(name)}.{meant} There are {', '.join(UCI_SETS)}."
         )
     return UCI_SETS[name]

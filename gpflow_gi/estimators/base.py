@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..datasets import Standardiser
+from ..validation import refuse_masked
 
 if TYPE_CHECKING:
     from gpflow.likelihoods import Likelihood
@@ -87,5 +88,6 @@ class Estimator(BaseEstimator):
     def _scaled(self, X: Any) -> Array:
         """Inputs for predictions, as the model takes them: [N, D]."""
         check_is_fitted(self)
+        refuse_masked("X", X)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return self.input_scaling_.transform(X)

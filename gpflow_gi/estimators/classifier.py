@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
+from ..validation import refuse_masked, shown
 from .base import Array, Estimator
 
 
@@ -21,11 +22,15 @@ class Classifier(ClassifierMixin, Estimator):
         :param X: inputs, [N, D].
         :param y: labels of any kind, [N].
         :return: the estimator itself.
-        :raises ValueError: if the inputs are not finite numbers, if the labels are of one class or
-            continuous, if they do not fit each other, or if a parameter makes no sense.
+        :raises ValueError: if the inputs are not finite numbers, if the labels are of one class,
+            of mixed types or continuous, if they do not fit each other, or if a parameter makes no
+            sense.
         :raises gpflow_gi.training.NonFiniteError: if training meets a bound that is not finite.
         """
+        refuse_masked("X", X)
+        refuse_masked("y", y, "labels")
         X, y = validate_data(self, X, y, dtype=np.float64)
+        _check_types(y)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         num_classes = len(self.classes_)
@@ -71,11 +76,24 @@ class Classifier(ClassifierMixin, Estimator):
             there is not one label for each row, or if a label is none of the classes.
         """
         probability = self.predict_proba(X)
+        refuse_masked("y", y, "labels")
         y = column_or_1d(y)
         check_consistent_length(probability, y)
         unknown = ~np.isin(y, self.classes_)
         if np.any(unknown):
             raise ValueError(
-                f"y holds {y[unknown][0]!r}, which is none of the classes in training."
+                f"y holds {shown(y[unknown][0])}, which is none of the classes in training."
             )
         return np.log(probability[np.arange(len(y)), np.searchsorted(self.classes_, y)])
+
+
+def _check_types(y: Any) -> None:
+    """Refuse labels that have no order, which numbers and text side by side have not."""
+    if y.dtype != object:
+        return
+    is_text = np.array([isinstance(label, str) for label in y])
+    if is_text.any() and not is_text.all():
+        raise ValueError(
+            f"y holds labels of mixed types, such as {shown(y[is_text][0])} and "
+            f"{shown(y[~is_text][0])}: write all of them as text, or all as numbers."
+        )

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from ..datasets import Standardiser
+from ..validation import positive_integer, real_array, refuse_masked
 from .base import Array, Estimator
 
 
@@ -30,12 +31,14 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
             parameter makes no sense.
         :raises gpflow_gi.training.NonFiniteError: if training meets a bound that is not finite.
         """
+        refuse_masked("X", X)
+        refuse_masked("y", y)
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
         from gpflow.likelihoods import Gaussian
 
         from ..architectures.start import NOISE_VARIANCE
 
-        Y = np.asarray(y, np.float64).reshape(len(X), -1)
+        Y = real_array("y", y).astype(np.float64).reshape(len(X), -1)
         self.target_shape_ = y.shape[1:]
         self.target_scaling_ = Standardiser.fit(Y)
         self._train(X, self.target_scaling_.transform(Y), Gaussian(NOISE_VARIANCE))
@@ -56,7 +59,29 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         mean = self.target_scaling_.inverse(mean).reshape(shape)
         if not return_std:
             return mean
-        return mean, np.sqrt(self.target_scaling_.inverse_variance(variance)).reshape(shape)
+        # Not the root of the variance in the targets' unit, whose square may overflow.
+        return mean, (np.sqrt(variance) * self.target_scaling_.scale).reshape(shape)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination, R^2, as of every regressor of scikit-learn.
+
+        :param X: inputs, [N, D].
+        :param y: targets, [N] or [N, Q], as in training.
+        :param sample_weight: [N].
+        :return: at most 1, which is perfect.
+        :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
+        :raises ValueError: if `X` has not the columns of the training data, if something is not
+            finite, or if squares of `y` overflow.
+        """
+        refuse_masked("y", y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            score = super().score(X, y, sample_weight)
+        if np.isnan(score) and len(np.asarray(y)) > 1:
+            raise ValueError(
+                f"R^2 is NaN: y holds numbers as large as {np.max(np.abs(y)):.3g}, whose squares "
+                "overflow. Take it in another unit."
+            )
+        return float(score)
 
     def log_density(self, X: Any, y: Any) -> Array:
         """The log density of targets under the predictive distribution, a mixture of Gaussians.
@@ -69,6 +94,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
             finite, or if `y` has another number of rows or of columns than it should.
         """
         X = self._scaled(X)
+        refuse_masked("y", y)
         Y = check_array(y, dtype=np.float64, ensure_2d=False)
         check_consistent_length(X, Y)
         if Y.shape[1:] != self.target_shape_:
@@ -95,8 +121,6 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
             `n_samples` is not a positive integer.
         """
         X = self._scaled(X)
-        from ..validation import positive_integer
-
         n_samples = positive_integer("n_samples", n_samples)
         rng = check_random_state(random_state)
         draws = self.model_.predict_f_samples(X, n_samples, seed=int(rng.randint(2**31))).numpy()

@@ -17,7 +17,7 @@ from ..layers import DenseLayer
 from ..models import DeepGP
 from ..posteriors import Recorded
 from ..seeds import Seed, as_seed, fold_in
-from ..validation import finite_array, positive_integer, positive_number
+from ..validation import finite_array, positive_integer, positive_number, shown
 from .convergence import LARGEST_R_HAT, LEAST_EFFECTIVE_SAMPLES, Convergence
 from .density import WeightDensity
 
@@ -150,7 +150,7 @@ def nuts(
         is above 1.05, if an effective sample size is below 100, or if trajectories diverged.
     """
     if not isinstance(model, DeepGP):
-        raise TypeError(f"model must be a gpflow_gi.models.DeepGP, but is {model!r}.")
+        raise TypeError(f"model must be a gpflow_gi.models.DeepGP, but is {shown(model)}.")
     num_draws = positive_integer("num_draws", num_draws)
     if num_draws < 4:
         raise ValueError(
@@ -198,8 +198,6 @@ def nuts(
 
 def _check_data(model: DeepGP, data: Any) -> tuple[tf.Tensor, tf.Tensor]:
     X, Y = model.check_data(data)
-    finite_array("X", X)
-    finite_array("Y", Y)
     if X.shape[0] != model.num_data:
         raise ValueError(
             f"The posterior is that given all {model.num_data} rows that the model was built for "

@@ -16,12 +16,12 @@ from ..models import DeepGP
 from ..models.deep_gp import DEFAULT_PREDICTION_SAMPLES
 from ..seeds import Seed, as_seed, fold_in
 from ..training import FitRecord, NonFiniteError, Recovery
-from ..training.arguments import check_data, check_num_data
+from ..training.arguments import check_num_data
 from ..training.guard import advice
 from ..training.learning_rate import make_optimizer, plain_number
 from ..training.recovery import EpochRecovery
 from ..training.steps import NON_FINITE
-from ..validation import positive_integer
+from ..validation import check_data, positive_integer
 
 WEIGHTS = ".weights.h5"
 """How the names of files with weights end. Keras' other formats leave out, or mix up, what no Keras

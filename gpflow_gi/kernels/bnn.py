@@ -1,5 +1,8 @@
 """The kernel of one layer of a Bayesian neural network."""
 
+from typing import Any
+
+import numpy as np
 import tensorflow as tf
 from check_shapes import check_shapes, inherit_check_shapes
 from gpflow.base import Parameter, TensorType
@@ -8,7 +11,7 @@ from gpflow.kernels.base import ActiveDims
 from gpflow.utilities import positive
 
 from ..nonlinearities import Nonlinearity, as_nonlinearity
-from ..validation import positive_integer, positive_number
+from ..validation import finite_array, positive_integer, positive_number, shown, true_or_false
 
 
 class BNNKernel(Kernel):
@@ -48,18 +51,17 @@ class BNNKernel(Kernel):
         :param name: of the module, as GPflow's kernels have one.
         :raises ValueError: if `input_dim` is not a positive integer or differs from the number of
             `active_dims`; if `variance` is not positive; or if `nonlinearity` is not elementwise.
-        :raises TypeError: if `nonlinearity` is neither a name nor a function of tensors, or `bias`
-            neither True nor False.
+        :raises TypeError: if `nonlinearity` is neither a name nor a function of tensors, `bias`
+            neither True nor False, or `active_dims` no columns.
         """
+        _check_active_dims(active_dims)
         super().__init__(active_dims, name=name)
         self.input_dim = positive_integer("input_dim", input_dim)
         if not isinstance(self.active_dims, slice):
             self._check_columns(len(self.active_dims), "active_dims names")
         self.nonlinearity = as_nonlinearity(nonlinearity)
-        if not isinstance(bias, bool):
-            raise TypeError(f"bias must be True or False, but is {bias!r}.")
         self.variance = Parameter(positive_number("variance", variance), transform=positive())
-        self.bias = bool(bias)
+        self.bias = true_or_false("bias", bias)
 
     @property
     def num_features(self) -> int:
@@ -79,14 +81,17 @@ class BNNKernel(Kernel):
         squares = tf.reduce_sum(tf.square(self.features(X)), axis=-1)
         return self.variance / self.num_features * squares
 
-    @check_shapes("X: [batch..., D]", "return: [batch..., N]")
+    @check_shapes("return: [batch..., N]")
     def features(self, X: TensorType) -> tf.Tensor:
         """phi(x) of every row, with the unit of the bias last.
 
         :param X: [..., D], the active columns only.
         :return: [..., N].
-        :raises ValueError: if `X` has another number of columns than `input_dim`.
+        :raises ValueError: if `X` is not numeric, or has another number of columns than
+            `input_dim`.
         """
+        if not tf.is_tensor(X):
+            X = finite_array("X", X)
         X = tf.convert_to_tensor(X, self.variance.dtype)
         self._check_columns(X.shape[-1], "the inputs have")
         phi = self.nonlinearity(X)
@@ -99,3 +104,15 @@ class BNNKernel(Kernel):
             raise ValueError(
                 f"The kernel is for input_dim={self.input_dim} columns, but {who} {number}."
             )
+
+
+def _check_active_dims(active_dims: Any) -> None:
+    """Check that they are columns, which GPflow's kernels take for granted."""
+    if active_dims is None or isinstance(active_dims, slice):
+        return
+    is_list = isinstance(active_dims, list | tuple | np.ndarray) and np.ndim(active_dims) == 1
+    if not is_list or not all(isinstance(column, int | np.integer) for column in active_dims):
+        raise TypeError(
+            "active_dims must be a slice or a list of the numbers of columns, but is "
+            f"{shown(active_dims)}."
+        )

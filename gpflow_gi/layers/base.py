@@ -20,6 +20,7 @@ import gpflow
 import tensorflow as tf
 
 from ..posteriors import Posterior, Prior
+from ..validation import shown
 
 
 class Layer(gpflow.Module, ABC):
@@ -101,7 +102,7 @@ def check_posterior(posterior: Posterior, output_dim: int | tuple[int, ...]) -> 
     """
     if not isinstance(posterior, Posterior):
         raise TypeError(
-            f"posterior must be one of gpflow_gi.posteriors, but is {posterior!r}. GPflow's "
+            f"posterior must be one of gpflow_gi.posteriors, but is {shown(posterior)}. GPflow's "
             "q_mu and q_sqrt are in gpflow_gi.posteriors.LocalInducing."
         )
     if posterior.output_dim not in (None, output_dim):

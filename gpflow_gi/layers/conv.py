@@ -11,7 +11,7 @@ import tensorflow as tf
 from ..convolution import Convolution, Padding
 from ..posteriors import Posterior
 from ..priors import WeightPrior
-from ..validation import positive_integer
+from ..validation import is_one_of, positive_integer, shown
 from ..whitened import integrate
 from .base import LayerFunction, check_posterior
 from .weights import ConditionedWeights, WeightBasis, WeightLayer, check_prior
@@ -64,8 +64,8 @@ class Conv2DLayer(WeightLayer):
         """
         super().__init__()
         self.filters = positive_integer("filters", filters)
-        if padding not in ("same", "valid"):
-            raise ValueError(f'padding must be "same" or "valid", but is {padding!r}.')
+        if not is_one_of(padding, ("same", "valid")):
+            raise ValueError(f'padding must be "same" or "valid", but is {shown(padding)}.')
         if isinstance(kernel_size, int | np.integer):
             kernel_size = (kernel_size, kernel_size)
         height, width, channels = _sizes("input_shape", input_shape, 3)
@@ -215,5 +215,5 @@ class Conv2DDraw(LayerFunction):
 def _sizes(name: str, values: Any, count: int) -> list[int]:
     if not isinstance(values, Sequence) or len(values) != count:
         meant = "(H, W, C)" if count == 3 else "one integer or two"
-        raise ValueError(f"{name} must be {meant}, but is {values!r}.")
+        raise ValueError(f"{name} must be {meant}, but is {shown(values)}.")
     return [positive_integer(f"{name}[{i}]", value) for i, value in enumerate(values)]

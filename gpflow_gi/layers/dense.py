@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from ..posteriors import Posterior
 from ..priors import WeightPrior
-from ..validation import positive_integer
+from ..validation import positive_integer, true_or_false
 from ..whitened import integrate
 from .base import LayerFunction, check_posterior
 from .weights import ConditionedWeights, WeightBasis, WeightLayer, check_prior
@@ -53,9 +53,7 @@ class DenseLayer(WeightLayer):
         super().__init__()
         self._input_dim = positive_integer("input_dim", input_dim)
         self.output_dim = positive_integer("output_dim", output_dim)
-        if not isinstance(bias, bool):
-            raise TypeError(f"bias must be True or False, but is {bias!r}.")
-        self.bias = bias
+        self.bias = true_or_false("bias", bias)
         check_posterior(posterior, self.output_dim)
         self.prior = check_prior(prior, kernel_size=None)
         posterior.bind(self.num_weights, self.output_dim)

@@ -8,6 +8,7 @@ import gpflow
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
+from ..validation import shown
 from .base import Layer
 
 
@@ -36,7 +37,7 @@ class Deterministic(gpflow.Module):
         if isinstance(function, type) or not callable(function):
             raise TypeError(
                 "A layer must be one of gpflow_gi.layers, a Keras layer or a callable, but is "
-                f"{function!r}."
+                f"{shown(function)}."
             )
         if any(base.__module__.startswith("keras.") for base in type(function).__mro__):
             raise TypeError(
@@ -91,18 +92,19 @@ class Deterministic(gpflow.Module):
         for variable in tape.watched_variables():
             if variable.ref() not in seen:
                 raise ValueError(
-                    f"The deterministic layer {self.function!r} uses the variable {variable.name}, "
-                    "which the model does not see, so that it would not be trained. Give the Keras "
-                    "layer or the tf.Module itself, not a function that calls it."
+                    f"The deterministic layer {shown(self.function)} uses the variable "
+                    f"{variable.name}, which the model does not see, so that it would not be "
+                    "trained. Give the Keras layer or the tf.Module itself, not a function that "
+                    "calls it."
                 )
         if getattr(self.function, "losses", None):
             raise ValueError(
-                f"The deterministic layer {self.function!r} adds a loss of its own to the bound. "
-                "Remove it."
+                f"The deterministic layer {shown(self.function)} adds a loss of its own to the "
+                "bound. Remove it."
             )
         if 0 in values.shape[1:]:
             raise ValueError(
-                f"The deterministic layer {self.function!r} leaves nothing of rows of shape "
+                f"The deterministic layer {shown(self.function)} leaves nothing of rows of shape "
                 f"{input_shape}: it makes rows of shape {tuple(values.shape[1:])}."
             )
         return tuple(values.shape[1:])
@@ -111,20 +113,21 @@ class Deterministic(gpflow.Module):
         values: Any = self.function(rows)
         if not tf.is_tensor(values):
             raise TypeError(
-                f"The deterministic layer {self.function!r} returned a {type(values).__name__}; it "
-                "must return a tensor, made by TensorFlow's functions so that it has a gradient."
+                f"The deterministic layer {shown(self.function)} returned a "
+                f"{type(values).__name__}; it must return a tensor, made by TensorFlow's functions "
+                "so that it has a gradient."
             )
         if values.dtype != rows.dtype:
             raise TypeError(
-                f"The deterministic layer {self.function!r} turned {rows.dtype.name} into "
+                f"The deterministic layer {shown(self.function)} turned {rows.dtype.name} into "
                 f"{values.dtype.name}; it must keep the type. A Keras layer takes it as an "
                 "argument: dtype=gpflow.default_float()."
             )
         fits = values.shape.rank in (2, rows.shape.rank)
         if not fits or not values.shape[:1].is_compatible_with(rows.shape[:1]):
             raise ValueError(
-                f"The deterministic layer {self.function!r} turned rows of shape {rows.shape} into "
-                f"shape {values.shape}; it must return one row for each row."
+                f"The deterministic layer {shown(self.function)} turned rows of shape "
+                f"{rows.shape} into shape {values.shape}; it must return one row for each row."
             )
         return values
 

@@ -23,7 +23,7 @@ from ..kernels import KernelBasis, features
 from ..kernels.batched import flatten_rows
 from ..posteriors import Posterior
 from ..seeds import fold_in, standard_normal
-from ..validation import positive_integer
+from ..validation import positive_integer, shown
 from ..whitened import WhitenedGaussian, integrate
 from .base import ConditionedLayer, Layer, LayerDraw, LayerFunction, check_posterior
 
@@ -72,7 +72,7 @@ class GPLayer(Layer):
         check_posterior(posterior, self.output_dim)
         if mean_function is not None and not callable(mean_function):
             raise TypeError(
-                f"mean_function must be a GPflow mean function, but is {mean_function!r}."
+                f"mean_function must be a GPflow mean function, but is {shown(mean_function)}."
             )
         posterior.bind(None, self.output_dim)
         self.posterior = posterior
@@ -287,7 +287,9 @@ def _kernels_of(kernel: Kernel | Sequence[Kernel], output_dim: int) -> list[tupl
         kernels = kernel.kernels
     each = [kernels] if isinstance(kernels, Kernel) else kernels
     if not isinstance(each, Sequence) or not all(isinstance(one, Kernel) for one in each):
-        raise TypeError(f"kernel must be a GPflow kernel or a list of them, but is {kernel!r}.")
+        raise TypeError(
+            f"kernel must be a GPflow kernel or a list of them, but is {shown(kernel)}."
+        )
     for one in each:
         if isinstance(one, LinearCoregionalization):
             raise TypeError(

@@ -9,6 +9,7 @@ from typing import Any, cast
 import tensorflow as tf
 
 from ..seeds import as_seed, fold_in
+from ..validation import shown
 from .base import ConditionedLayer, Layer, LayerDraw, LayerFunction
 from .deterministic import Deterministic, as_layers
 from .gp import GPLayer
@@ -33,7 +34,9 @@ class Residual(Layer):
         """
         super().__init__()
         if not isinstance(layers, Sequence) or not layers:
-            raise ValueError(f"layers must be a list of at least one layer, but is {layers!r}.")
+            raise ValueError(
+                f"layers must be a list of at least one layer, but is {shown(layers)}."
+            )
         self.layers = as_layers(layers)
         self.shortcut = as_layers([] if shortcut is None else [shortcut])
         self._shapes: tuple[tuple[int, ...], tuple[int, ...]] | None = None

@@ -9,6 +9,7 @@ import tensorflow as tf
 from ..basis import Basis
 from ..priors import NealPrior, WeightPrior, WeightScale
 from ..seeds import as_seed
+from ..validation import shown
 from ..weight_root import WeightRoot
 from ..whitened import WhitenedGaussian
 from .base import ConditionedLayer, Layer
@@ -49,7 +50,7 @@ def check_prior(prior: WeightPrior | None, kernel_size: tuple[int, int] | None) 
     if prior is None:
         return NealPrior()
     if not isinstance(prior, WeightPrior):
-        raise TypeError(f"prior must be one of gpflow_gi.priors, but is {prior!r}.")
+        raise TypeError(f"prior must be one of gpflow_gi.priors, but is {shown(prior)}.")
     if prior.kernel_size is not None and kernel_size is None:
         raise ValueError(
             f"prior is a {type(prior).__name__}, which is for convolutions; a DenseLayer has "

@@ -20,7 +20,15 @@ from ..layers.residual import every_deterministic, every_layer
 from ..linalg import flat_rows
 from ..posteriors import LocalInducing
 from ..seeds import Seed, as_seed, fold_in, standard_normal
-from ..validation import positive_integer, rows_or_images
+from ..validation import (
+    check_rank,
+    check_same_rows,
+    data_pair,
+    finite_tensor,
+    positive_integer,
+    rows_or_images,
+    shown,
+)
 from . import importance, integration, mixture
 from .chunks import in_chunks, rows_per_chunk
 from .classes import check_classes, probabilities
@@ -31,10 +39,11 @@ from .connections import (
     describe,
     uses_global_inducing,
 )
+from .finite import check_outputs
 from .frozen_posterior import FrozenPosterior
 from .function_draws import FunctionDraws
 from .propagation import Propagated, propagate_inducing
-from .targets import check_likelihood, check_targets, to_float
+from .targets import check_likelihood, check_targets
 
 DEFAULT_PREDICTION_SAMPLES = 100
 DEFAULT_FEATURES = 500
@@ -59,10 +68,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     Every stochastic method takes a `seed`: an integer or a pair of integers, with which it is a
     deterministic function; or None, for fresh noise at every call.
 
-    Every method raises ValueError where its data do not fit the model, where `num_samples` is no
-    positive integer or `seed` none of these, and, as GPflow's do,
-    ``check_shapes.exceptions.ShapeMismatchError`` where data have a wrong rank or X and Y have
-    different numbers of rows. ``parameters``, ``log_prior_density`` and their like are GPflow's.
+    Every method raises ValueError where its data do not fit the model or hold NaN or infinity,
+    where `num_samples` is no positive integer or `seed` none of these; and where the answer would
+    be NaN although the data are finite, as numbers like 1e200 can make it. Inside ``tf.function``
+    values are not known: there NaN gives NaN, as in any TensorFlow code. ``parameters``,
+    ``log_prior_density`` and their like are GPflow's.
 
     Of layers put together by hand, and with fresh noise averaged over:
 
@@ -105,7 +115,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         super().__init__()
         check_likelihood(likelihood)
         if not isinstance(layers, Sequence):
-            raise TypeError(f"layers must be a list of layers, but is {layers!r}.")
+            raise TypeError(f"layers must be a list of layers, but is {shown(layers)}.")
         self.layers = as_layers(layers)
         self.likelihood = likelihood
         self.num_data = positive_integer("num_data", num_data)
@@ -137,11 +147,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
 
     # ------------------------------------------------------------------------------------- bound
 
-    @check_shapes(
-        "data[0]: [B, D...]",
-        "data[1]: [B, Q]",
-        "return: []",
-    )
+    @check_shapes("return: []")
     def elbo(
         self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
     ) -> tf.Tensor:
@@ -167,12 +173,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         """
         return self.elbo(data, seed=seed)
 
-    @check_shapes(
-        "data[0]: [B, D...]",
-        "data[1]: [B, Q]",
-        "return[0]: []",
-        "return[1]: []",
-    )
+    @check_shapes("return[0]: []", "return[1]: []")
     def bound_terms(
         self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
     ) -> tuple[tf.Tensor, tf.Tensor]:
@@ -197,13 +198,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             self.likelihood, X, mean, variance, Y, fold_in(seed, 2)
         )
         per_row = tf.reduce_mean(log_likelihoods)
-        return float(self.num_data) * per_row, propagated.kl
+        terms = float(self.num_data) * per_row, propagated.kl
+        check_outputs([X, Y], *terms, what="The bound")
+        return terms
 
-    @check_shapes(
-        "data[0]: [N, D...]",
-        "data[1]: [N, Q]",
-        "return: []",
-    )
+    @check_shapes("return: []")
     def iwbo(self, data: tuple[Any, Any], num_samples: int, seed: Seed = None) -> tf.Tensor:
         """An estimate of the importance weighted bound, log 1/S sum_s w_s.
 
@@ -222,11 +221,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         log_weights = self.log_importance_weights(data, num_samples, seed)
         return mixture.log_density(log_weights[:, None])[0]
 
-    @check_shapes(
-        "data[0]: [N, D...]",
-        "data[1]: [N, Q]",
-        "return: [S]",
-    )
+    @check_shapes("return: [S]")
     def log_importance_weights(
         self, data: tuple[Any, Any], num_samples: int, seed: Seed = None
     ) -> tf.Tensor:
@@ -247,7 +242,9 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         S = positive_integer("num_samples", num_samples)
         seed = as_seed(seed)
         if tf.executing_eagerly():
-            return importance.compiled(self)(X, Y, S, seed)
+            log_weights = importance.compiled(self)(X, Y, S, seed)
+            check_outputs([X, Y], log_weights, what="A log weight")
+            return log_weights
         return importance.log_weights(self, X, Y, S, seed)
 
     def training_loss(self, data: tuple[Any, Any], seed: Seed = None) -> tf.Tensor:
@@ -281,6 +278,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
                 tf.function(loss, reduce_retracing=True, autograph=False) if compile else loss
             )
             return lambda: compiled(*next(data))
+        if isinstance(data, tf.data.Dataset):
+            raise ValueError(
+                "data must be a pair (X, Y), or an iterator over such pairs as iter(dataset) is, "
+                f"but is {type(data).__name__}."
+            )
         X, Y = self.check_data(data)
         compiled = tf.function(loss, autograph=False) if compile else loss
         return lambda: compiled(X, Y)
@@ -288,7 +290,6 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     # -------------------------------------------------------------------------------- prediction
 
     @check_shapes(
-        "X: [N, D...]",
         "return[0]: [N, P]",
         "return[1]: [P, N, N] if full_cov",
         "return[1]: [N, P] if not full_cov",
@@ -316,18 +317,15 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         if full_cov:
             draws = self.propagate(X, num_samples, fold_in(seed, 0), draw_all=True)
             F = draws.rows_jointly(X, fold_in(seed, 1))
-            mean, covariance = draws.last.predict(F, full_cov=True)
-            if mean.shape.rank == 2:
-                return mean, covariance
-            return mixture.moments_jointly(mean, covariance)
+            moments = draws.last.predict(F, full_cov=True)
+            if moments[0].shape.rank == 3:
+                moments = mixture.moments_jointly(*moments)
+        else:
+            moments = self._predict([X], num_samples, seed, self.moments_of_f)
+        check_outputs([X], *moments)
+        return moments
 
-        return self._predict([X], num_samples, seed, self.moments_of_f)
-
-    @check_shapes(
-        "X: [N, D...]",
-        "return[0]: [N, Q]",
-        "return[1]: [N, Q]",
-    )
+    @check_shapes("return[0]: [N, Q]", "return[1]: [N, Q]")
     def predict_y(
         self, X: Any, num_samples: int = DEFAULT_PREDICTION_SAMPLES, seed: Seed = None
     ) -> tuple[tf.Tensor, tf.Tensor]:
@@ -340,12 +338,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :raises ValueError: see the class.
         """
         X = self.check_inputs(X)
-        return self._predict([X], num_samples, as_seed(seed), self.moments_of_y)
+        moments = self._predict([X], num_samples, as_seed(seed), self.moments_of_y)
+        check_outputs([X], *moments)
+        return moments
 
-    @check_shapes(
-        "X: [N, D...]",
-        "return: [N, C]",
-    )
+    @check_shapes("return: [N, C]")
     def predict_proba(
         self, X: Any, num_samples: int = DEFAULT_PREDICTION_SAMPLES, seed: Seed = None
     ) -> tf.Tensor:
@@ -362,11 +359,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         mean, _ = self.predict_y(X, num_samples, seed)
         return probabilities(self.likelihood, mean)
 
-    @check_shapes(
-        "X: [N, D...]",
-        "return[0]: [S, N, Q]",
-        "return[1]: [S, N, Q]",
-    )
+    @check_shapes("return[0]: [S, N, Q]", "return[1]: [S, N, Q]")
     def predict_y_components(
         self, X: Any, num_samples: int = DEFAULT_PREDICTION_SAMPLES, seed: Seed = None
     ) -> tuple[tf.Tensor, tf.Tensor]:
@@ -386,17 +379,15 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         def reduce(*component: tf.Tensor) -> tuple[tf.Tensor, ...]:
             return tuple(tf.transpose(m, [1, 0, 2]) for m in self._components_of_y(*component))
 
-        components = self._predict([self.check_inputs(X)], num_samples, as_seed(seed), reduce)
+        X = self.check_inputs(X)
+        components = self._predict([X], num_samples, as_seed(seed), reduce)
+        check_outputs([X], *components)
         mean, variance = (tf.transpose(component, [1, 0, 2]) for component in components)
         # Where nothing below the last layer is sampled, all components are one.
         shape = tf.concat([[num_samples], tf.shape(mean)[1:]], axis=0)
         return tf.broadcast_to(mean, shape), tf.broadcast_to(variance, shape)
 
-    @check_shapes(
-        "data[0]: [N, D...]",
-        "data[1]: [N, Q]",
-        "return: [N]",
-    )
+    @check_shapes("return: [N]")
     def predict_log_density(
         self,
         data: tuple[Any, Any],
@@ -415,12 +406,11 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :raises ValueError: see the class.
         """
         X, Y = self.check_data(data)
-        return self._predict([X, Y], num_samples, as_seed(seed), self.log_density_of_y)[0]
+        (density,) = self._predict([X, Y], num_samples, as_seed(seed), self.log_density_of_y)
+        check_outputs([X, Y], density, what="The log density")
+        return density
 
-    @check_shapes(
-        "X: [N, D...]",
-        "return: [S, N, P]",
-    )
+    @check_shapes("return: [S, N, P]")
     def predict_f_samples(
         self, X: Any, num_samples: int, full_cov: bool = True, seed: Seed = None
     ) -> tf.Tensor:
@@ -447,11 +437,13 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
                 return (tf.transpose(mean + tf.sqrt(variance) * noise, [1, 0, 2]),)
 
             (samples,) = self._predict([X], S, seed, reduce)
+            check_outputs([X], samples)
             return tf.transpose(samples, [1, 0, 2])
         propagated = self.propagate(X, S, fold_in(seed, 0), draw_all=True)
         F = propagated.rows_jointly(X, fold_in(seed, 1))
         draw = propagated.last.draw(propagated.num_samples, fold_in(seed, 2))
         samples, _ = draw.extend(F, fold_in(seed, 3))
+        check_outputs([X], samples)
         return samples if samples.shape.rank == 3 else samples[None]
 
     def sample_functions(
@@ -731,13 +723,10 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
 
         :param X: [N, D] or [N, H, W, C].
         :return: [N, D].
-        :raises ValueError: if it does not fit the layers.
+        :raises ValueError: if it does not fit the layers, or is known to hold NaN or infinity.
         """
-        X = to_float("X", X)
-        if X.shape.rank not in (2, 4):
-            raise ValueError(
-                f"X must have shape [N, D], or [N, H, W, C] of images, but has shape {X.shape}."
-            )
+        X = finite_tensor("X", X)
+        check_rank("X", X, images=True)
         shape, takes = tuple(X.shape[1:]), self.input_shape
         X = flat_rows(X)
         if takes is not None and len(takes) == len(shape) == 3 and takes != shape:
@@ -754,18 +743,13 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
 
         :param data: X [N, D], or images [N, H, W, C], and Y [N, Q].
         :return: X [N, D] and Y [N, Q].
-        :raises ValueError: if they do not fit each other, the layers or the likelihood.
+        :raises ValueError: if they do not fit each other, the layers or the likelihood, or are
+            known to hold NaN or infinity.
         """
-        if not isinstance(data, list | tuple) or len(data) != 2:
-            raise ValueError(
-                "data must be a pair (X, Y), or for training_loss_closure an iterator over such "
-                f"pairs as iter(dataset) is, but is {type(data).__name__}."
-            )
-        X, Y = data
+        X, Y = data_pair(data)
         X = self.check_inputs(X)
         Y = check_targets(self.likelihood, Y, self.layers[-1].output_dim)
-        if None not in (X.shape[0], Y.shape[0]) and X.shape[0] != Y.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} rows, but Y has {Y.shape[0]}.")
+        check_same_rows(X, Y)
         return X, Y
 
 

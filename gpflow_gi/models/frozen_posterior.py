@@ -11,6 +11,7 @@ from check_shapes import check_shapes
 from ..row_seed import RowSeed, keys_of
 from ..seeds import fold_in
 from .classes import check_classes, probabilities
+from .finite import check_outputs
 from .propagation import Propagated
 
 if TYPE_CHECKING:
@@ -45,51 +46,57 @@ class FrozenPosterior:
         self._seed = seed
         self._propagated: Propagated | None = None
 
-    @check_shapes("X: [N, D...]", "return[0]: [N, P]", "return[1]: [N, P]")
+    @check_shapes("return[0]: [N, P]", "return[1]: [N, P]")
     def predict_f(self, X: Any) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of f, as moments of the mixture over S samples.
 
         :param X: [N, D], or images [N, H, W, C].
         :return: two of [N, P], in the units of the last layer's outputs and their square.
-        :raises ValueError: if `X` does not fit the model.
+        :raises ValueError: if `X` does not fit the model or is not finite.
         """
-        mean, variance = self._predict([self._model.check_inputs(X)], self._model.moments_of_f)
-        return mean, variance
+        return self._moments(X, self._model.moments_of_f)
 
-    @check_shapes("X: [N, D...]", "return[0]: [N, Q]", "return[1]: [N, Q]")
+    @check_shapes("return[0]: [N, Q]", "return[1]: [N, Q]")
     def predict_y(self, X: Any) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of new targets, as moments of the mixture over S samples.
 
         :param X: [N, D], or images [N, H, W, C].
         :return: two of [N, Q], in the units of the targets and their square.
-        :raises ValueError: if `X` does not fit the model.
+        :raises ValueError: if `X` does not fit the model or is not finite.
         """
-        mean, variance = self._predict([self._model.check_inputs(X)], self._model.moments_of_y)
-        return mean, variance
+        return self._moments(X, self._model.moments_of_y)
 
-    @check_shapes("X: [N, D...]", "return: [N, C]")
+    @check_shapes("return: [N, C]")
     def predict_proba(self, X: Any) -> tf.Tensor:
         """The predictive probability of each class, a mean over S samples.
 
         :param X: [N, D], or images [N, H, W, C].
         :return: [N, C]; of a Bernoulli likelihood C is 2, for the labels 0 and 1.
-        :raises ValueError: if `X` does not fit the model, or if the likelihood is none over
-            classes.
+        :raises ValueError: if `X` does not fit the model or is not finite, or if the likelihood is
+            none over classes.
         """
         check_classes(self._model.likelihood, self._model.layers[-1].output_dim)
         mean, _ = self.predict_y(X)
         return probabilities(self._model.likelihood, mean)
 
-    @check_shapes("data[0]: [N, D...]", "data[1]: [N, Q]", "return: [N]")
+    @check_shapes("return: [N]")
     def predict_log_density(self, data: tuple[Any, Any]) -> tf.Tensor:
         """Log of the predictive mixture's density at the targets.
 
         :param data: X [N, D], or images [N, H, W, C], and Y [N, Q].
         :return: [N], in nats.
-        :raises ValueError: if the data do not fit the model.
+        :raises ValueError: if the data do not fit the model or are not finite.
         """
         X, Y = self._model.check_data(data)
-        return self._predict([X, Y], self._model.log_density_of_y)[0]
+        (density,) = self._predict([X, Y], self._model.log_density_of_y)
+        check_outputs([X, Y], density, what="The log density")
+        return density
+
+    def _moments(self, X: Any, moments: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        X = self._model.check_inputs(X)
+        mean, variance = self._predict([X], moments)
+        check_outputs([X], mean, variance)
+        return mean, variance
 
     def _predict(self, rows: list[tf.Tensor], reduce: Any) -> Any:
         if self._propagated is None:

@@ -9,6 +9,7 @@ import tensorflow as tf
 from check_shapes import check_shapes
 
 from ..layers import Layer
+from .finite import check_outputs
 from .pathwise_functions import PathwiseFunctions
 from .remembered_functions import RememberedFunctions
 
@@ -57,16 +58,16 @@ class FunctionDraws:
             self.is_pathwise = False
             self._functions = RememberedFunctions(self._model, num_samples, seed)
 
-    @check_shapes(
-        "X: [N, D...]",
-        "return: [S, N, P]",
-    )
+    @check_shapes("return: [S, N, P]")
     def __call__(self, X: Any) -> tf.Tensor:
         """The functions' values at `X`.
 
         :param X: [N, D], or images [N, H, W, C].
         :return: [S, N, P], in the units of the last layer's outputs.
-        :raises ValueError: if `X` does not fit the model.
+        :raises ValueError: if `X` does not fit the model or is not finite.
         :raises RuntimeError: inside ``tf.function``, where the draws are not pathwise.
         """
-        return self._functions(self._model.check_inputs(X))
+        X = self._model.check_inputs(X)
+        values = self._functions(X)
+        check_outputs([X], values)
+        return values

@@ -15,6 +15,8 @@ from gpflow.likelihoods import (
     SwitchedLikelihood,
 )
 
+from ..validation import check_rank, finite_tensor, shown
+
 
 def check_likelihood(likelihood: Any) -> None:
     """Check that every integral of the likelihood can be had, with noise from our seeds.
@@ -23,7 +25,7 @@ def check_likelihood(likelihood: Any) -> None:
     :raises ValueError: if it cannot.
     """
     if not isinstance(likelihood, Likelihood):
-        raise TypeError(f"likelihood must be a GPflow likelihood, but is {likelihood!r}.")
+        raise TypeError(f"likelihood must be a GPflow likelihood, but is {shown(likelihood)}.")
     parts = [likelihood]
     if isinstance(likelihood, SwitchedLikelihood):
         parts = likelihood.likelihoods
@@ -46,11 +48,11 @@ def check_targets(likelihood: Likelihood, Y: Any, output_dim: int) -> tf.Tensor:
     :param Y: [N, Q].
     :param output_dim: P, of the model's last layer.
     :return: [N, Q].
-    :raises ValueError: if Y is not numeric, or has a wrong number of columns or unknown labels.
+    :raises ValueError: if Y is not numeric, not finite, or has a wrong number of columns or
+        unknown labels.
     """
-    Y = to_float("Y", Y)
-    if Y.shape.rank != 2:
-        raise ValueError(f"Y must have shape [N, Q], but has shape {Y.shape}.")
+    Y = finite_tensor("Y", Y)
+    check_rank("Y", Y)
     Q = _target_columns(likelihood, output_dim)
     if Q not in (None, Y.shape[-1]):
         raise ValueError(
@@ -60,17 +62,6 @@ def check_targets(likelihood: Likelihood, Y: Any, output_dim: int) -> tf.Tensor:
     _check_labels(likelihood, Y)
     # Softmax alone of GPflow's likelihoods wants its class labels as integers.
     return tf.cast(Y, gpflow.default_int()) if isinstance(likelihood, Softmax) else Y
-
-
-def to_float(name: str, value: Any) -> tf.Tensor:
-    """`value` as a tensor of GPflow's default float type.
-
-    :raises ValueError: if it is not numeric.
-    """
-    try:
-        return gpflow.utilities.to_default_float(value)
-    except (TypeError, ValueError, tf.errors.OpError) as error:
-        raise ValueError(f"{name} must be an array of numbers: {error}") from None
 
 
 def _target_columns(likelihood: Likelihood, output_dim: int) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import gpflow
 import tensorflow as tf
@@ -12,7 +11,7 @@ from ..jitter import jitter_scales
 from ..models import DeepGP
 from ..models.deep_gp import DEFAULT_PREDICTION_SAMPLES
 from ..seeds import Seed, as_seed
-from ..validation import positive_integer
+from ..validation import file_path, positive_integer
 from .saving import SaveError
 
 
@@ -51,7 +50,7 @@ def export(
             "The model cannot be exported: neither inducing inputs nor a dense layer at its bottom "
             "tell how many inputs it has."
         )
-    path = Path(path)
+    path = file_path("path", path)
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         raise SaveError(f"{path} exists and is no empty folder: choose another.")
     seed = as_seed(seed)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..json_file import versions
 from ..models import DeepGP
+from ..validation import file_path
 from . import archive
 from .archive import LoadError
 from .checking import check_model
@@ -58,7 +59,7 @@ def save(model: DeepGP, path: str | os.PathLike[str]) -> None:
         raise TypeError(
             f"model must be a gpflow_gi.models.DeepGP, but is a {type(model).__name__}."
         )
-    path = Path(path)
+    path = file_path("path", path)
     encoder = Encoder()
     try:
         described = encoder.describe(model, "model")
@@ -117,7 +118,7 @@ def load(
     :warns UserWarning: if it was saved with another default jitter.
     """
     names = Names(trusted, custom_objects)
-    path = Path(path)
+    path = file_path("path", path)
     architecture, arrays = archive.read(path)
     _check_config(path, architecture["config"])
     try:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..validation import positive_integer
-from .style import COLOURS, MISS, REFERENCE, Array, axes_or_current, tidy
+from ..validation import positive_integer, real_array, shares
+from .style import COLOURS, MISS, REFERENCE, Array, axes_or_current, column, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ def pit_histogram(pit: Any, ax: "Axes | None" = None, *, bins: int = 10) -> "Axe
 
     bins = positive_integer("bins", bins)
     ax = axes_or_current(ax)
-    values = _checked(pit)
+    values = shares("pit", pit)
     expected = len(values) / bins
     heights, edges = np.histogram(values, bins, (0.0, 1.0))
     ax.bar(
@@ -68,7 +68,7 @@ def coverage_curve(
 
     ax = axes_or_current(ax)
     # An observation is in the central intervals of this probability and above.
-    needed = np.sort(np.abs(2 * _checked(pit) - 1))
+    needed = np.sort(np.abs(2 * shares("pit", pit) - 1))
     n = len(needed)
     nominal = np.linspace(0, 1, 201)
     lower, upper = binom.interval(_BAND, n, nominal[1:-1])
@@ -104,9 +104,17 @@ def reliability_diagram(
     :param accuracy: [B], the share of right predictions in each bin; NaN where it is empty.
     :param ax: where to draw; None means the current axes.
     :return: the axes.
+    :raises ValueError: if shapes do not fit, or if something is no number.
     """
     ax = axes_or_current(ax)
-    filled = np.isfinite(accuracy)
+    edges = column("edges", edges)
+    confidence, accuracy = real_array("confidence", confidence), real_array("accuracy", accuracy)
+    if not confidence.shape == accuracy.shape == (len(edges) - 1,):
+        raise ValueError(
+            f"confidence and accuracy must have one entry for each of the bins between edges, "
+            f"{len(edges) - 1}, but have shapes {confidence.shape} and {accuracy.shape}."
+        )
+    filled = np.isfinite(accuracy) & np.isfinite(confidence)
     ax.bar(
         edges[:-1][filled], accuracy[filled], np.diff(edges)[filled],
         align="edge", color=COLOURS[0], alpha=0.75, edgecolor=ax.get_facecolor(), label="accuracy",
@@ -122,10 +130,3 @@ def reliability_diagram(
     ax.set_xlabel("Confidence")
     ax.set_ylabel("Accuracy")
     return tidy(ax)
-
-
-def _checked(pit: Any) -> Array:
-    values = np.ravel(np.asarray(pit, float))
-    if len(values) == 0 or not (values.min() >= 0 and values.max() <= 1):
-        raise ValueError("pit must hold numbers in [0, 1], and at least one.")
-    return values

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import validation
 from ..metrics import mixture_moments, mixture_quantile
+from ..validation import shown
 from .style import COLOURS, axes_or_current, check_rows, column, columns, tidy
 
 if TYPE_CHECKING:
@@ -37,13 +39,16 @@ def predictive_bands(
     :param colour: of the line and the bands.
     :return: the axes.
     :raises ValueError: if shapes do not fit, or if a probability is not in (0, 1).
+    :raises TypeError: if `probabilities` is no list.
     """
     ax = axes_or_current(ax)
     X, mean, variance = column("X", X), columns("mean", mean), columns("variance", variance)
     check_rows(X=X, mean=mean, variance=variance)
-    for probability in probabilities:
-        if not 0 < probability < 1:
-            raise ValueError(f"probabilities must lie in (0, 1), but hold {probability}.")
+    if not isinstance(probabilities, Sequence | np.ndarray):
+        raise TypeError(f"probabilities must be a list, but is {shown(probabilities)}.")
+    probabilities = [
+        validation.probability(f"probabilities[{i}]", one) for i, one in enumerate(probabilities)
+    ]
     order = np.argsort(X, kind="stable")
     X, mean, variance = X[order], mean[:, order], variance[:, order]
     widest_first = sorted(probabilities, reverse=True)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import Array, axes_or_current, tidy
+from ..validation import shown
+from .style import Array, axes_or_current, drawable, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,10 +25,13 @@ def inducing_points(activations: Sequence[Any], ax: "Axes | None" = None) -> "Ax
     :param ax: where to draw; None means the current axes.
     :return: the axes.
     :raises ValueError: if there are fewer than two levels, or if their shapes do not fit.
+    :raises TypeError: if `activations` is no list.
     """
     from matplotlib import colormaps
 
     ax = axes_or_current(ax)
+    if not isinstance(activations, Sequence):
+        raise TypeError(f"activations must be a list of levels, but is {shown(activations)}.")
     levels = [_one_column(level) for level in activations]
     if len(levels) < 2:
         raise ValueError(f"activations must hold two levels or more, but hold {len(levels)}.")
@@ -58,7 +62,7 @@ def inducing_points(activations: Sequence[Any], ax: "Axes | None" = None) -> "Ax
 
 def _one_column(level: Any) -> Array:
     """[S, M, D'] or [M, D'] as [S, M]."""
-    values = np.asarray(level, float)
+    values = drawable("A level", level)
     values = values[None] if values.ndim == 2 else values
     if values.ndim != 3 or 0 in values.shape:
         raise ValueError(

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..validation import finite_floats, shown
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -16,15 +18,24 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 MISS = "#D55E00"
 """What lies outside of where it was expected."""
 
+_LARGEST = 1e300
+
 REFERENCE = "#888888"
 """Lines and bands that figures are read by, on light and on dark grounds."""
 
 
 def axes_or_current(ax: "Axes | None") -> "Axes":
-    """`ax`, or matplotlib's current axes."""
-    if ax is not None:
-        return ax
+    """`ax`, or matplotlib's current axes.
+
+    :raises TypeError: if `ax` is something else.
+    """
     from matplotlib import pyplot
+    from matplotlib.axes import Axes
+
+    if isinstance(ax, Axes):
+        return ax
+    if ax is not None:
+        raise TypeError(f"ax must be matplotlib's axes, but is {shown(ax)}.")
 
     return pyplot.gca()
 
@@ -42,13 +53,25 @@ def tidy(ax: "Axes") -> "Axes":
     return ax
 
 
+def drawable(name: str, values: Any) -> Array:
+    """`values` as an array of floats that has a place in a figure.
+
+    :raises ValueError: if it is not numeric, not finite, or so large that matplotlib has no ticks
+        for it.
+    """
+    array = finite_floats(name, values, empty=True).astype(float)
+    if np.any(np.abs(array) > _LARGEST):
+        raise ValueError(f"{name} must stay below {_LARGEST:g} to be drawn.")
+    return array
+
+
 def column(name: str, values: Any) -> Array:
     """`values` as [N].
 
     :param values: [N] or [N, 1], an array or tensor.
-    :raises ValueError: if the shape is another.
+    :raises ValueError: if the shape is another, or as :func:`drawable`.
     """
-    array = np.asarray(values, float)
+    array = drawable(name, values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -63,9 +86,9 @@ def columns(name: str, values: Any) -> Array:
     """`values` as [S, N].
 
     :param values: [S, N, 1], an array or tensor, or anything that :func:`column` takes, for S = 1.
-    :raises ValueError: if the shape is another.
+    :raises ValueError: if the shape is another, or as :func:`drawable`.
     """
-    array = np.asarray(values, float)
+    array = drawable(name, values)
     if array.ndim == 3 and array.shape[2] == 1:
         return array[:, :, 0]
     if array.ndim == 3:

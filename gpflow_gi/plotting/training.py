@@ -1,10 +1,11 @@
 """Training runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..validation import shown
 from .style import COLOURS, Array, axes_or_current, tidy
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def training_curves(
     :param ax: where to draw; None means the current axes.
     :param num_data: the number of rows of data, to show the bound per row.
     :return: the axes.
-    :raises TypeError: if `records` is no mapping.
+    :raises TypeError: if `records` is no mapping to runs.
     """
     if not isinstance(records, Mapping):
         raise TypeError(
@@ -57,6 +58,8 @@ def training_curves(
         )
     ax = axes_or_current(ax)
     settled = []
+    for record in records.values():
+        _check_record(record)
     for i, (name, record) in enumerate(records.items()):
         bounds = np.array([report.bound for report in record.reports]) / num_data
         colour = COLOURS[i % len(COLOURS)]
@@ -77,7 +80,9 @@ def bound_terms(record: Record, ax: "Axes | None" = None, num_data: int = 1) -> 
     :param ax: where to draw; None means the current axes.
     :param num_data: the number of rows of data, to show both terms per row.
     :return: the axes.
+    :raises TypeError: if `record` is no run.
     """
+    _check_record(record)
     ax = axes_or_current(ax)
     steps = _middles(record)
     bounds = np.array([report.bound for report in record.reports]) / num_data
@@ -96,6 +101,13 @@ def bound_terms(record: Record, ax: "Axes | None" = None, num_data: int = 1) -> 
         [handles[i] for i in order], [labels[i] for i in order], loc="lower right", edgecolor="none"
     )
     return tidy(ax)
+
+
+def _check_record(record: Any) -> None:
+    if not hasattr(record, "reports"):
+        raise TypeError(
+            f"A run must be what gpflow_gi.fit returns, with its reports, but is {shown(record)}."
+        )
 
 
 def _ends(record: Record) -> Array:

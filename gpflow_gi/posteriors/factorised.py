@@ -74,10 +74,11 @@ class Factorised(Posterior):
         mean, deviation = self._start
         mean = np.zeros(shape) if mean is None else mean
         deviation = 1 / np.sqrt(num_weights) if deviation is None else deviation
-        if np.ndim(deviation) == 0:
+        deviation = finite_array("standard_deviation", deviation)
+        if deviation.ndim == 0:
             deviation = np.full(shape, deviation)
         deviation = finite_array("standard_deviation", deviation, shape)
-        if not np.all(deviation > 0):
+        if not np.all(deviation >= np.finfo(deviation.dtype).tiny):
             raise ValueError(
                 f"standard_deviation must be positive, but its smallest entry is {deviation.min()}."
             )

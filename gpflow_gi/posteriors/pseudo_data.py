@@ -10,7 +10,7 @@ from gpflow.base import Parameter
 
 from ..basis import Basis
 from ..regression import regress
-from ..validation import finite_array, output_shape, positive_integer
+from ..validation import finite_array, is_one_of, output_shape, positive_integer, shown
 from ..whitened import WhitenedGaussian
 from .triangle import RowUnits
 
@@ -111,12 +111,12 @@ def check_kind(precision: Any, shared: Any, shape: tuple[int, ...]) -> None:
     :raises ValueError: if it is unknown, or does not suit such outputs.
     """
     kinds = ("diagonal", "full") if len(shape) == 1 else ("diagonal", "location")
-    if precision not in kinds:
+    if not is_one_of(precision, kinds):
         known = " or ".join(f'"{kind}"' for kind in kinds)
         of = "" if len(shape) == 1 else " for a convolution"
-        raise ValueError(f"precision must be {known}{of}, but is {precision!r}.")
+        raise ValueError(f"precision must be {known}{of}, but is {shown(precision)}.")
     if not isinstance(shared, bool):
-        raise ValueError(f"shared must be True or False, but is {shared!r}.")
+        raise ValueError(f"shared must be True or False, but is {shown(shared)}.")
     if not shared and len(shape) > 1:
         raise ValueError("shared must be True for a convolution: all filters share one precision.")
 

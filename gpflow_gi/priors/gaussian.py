@@ -7,7 +7,7 @@ import tensorflow as tf
 from gpflow.base import Parameter
 from gpflow.utilities import positive
 
-from ..validation import positive_number
+from ..validation import positive_number, true_or_false
 from .base import WeightPrior, WeightScale
 
 
@@ -21,8 +21,7 @@ class _GaussianPrior(WeightPrior):
         :raises TypeError: if `learn_scale` is not True or False.
         """
         super().__init__()
-        if not isinstance(learn_scale, bool):
-            raise TypeError(f"learn_scale must be True or False, but is {learn_scale!r}.")
+        learn_scale = true_or_false("learn_scale", learn_scale)
         self.scale = Parameter(
             positive_number("scale", scale), transform=positive(), trainable=learn_scale
         )

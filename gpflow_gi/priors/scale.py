@@ -1,12 +1,12 @@
 """Gaussian priors whose scale is a random variable."""
 
 import gpflow
+import numpy as np
 import tensorflow as tf
-from check_shapes import check_shapes
 from gpflow.base import Parameter, TensorType
 from gpflow.utilities import positive
 
-from ..validation import positive_number
+from ..validation import finite_tensor, positive_integer, positive_number
 from .base import WeightPrior, WeightScale
 
 
@@ -57,45 +57,52 @@ class ScalePrior(WeightPrior):
         s = tf.random.stateless_gamma(
             size, seed, self.shape + self.alpha, self.rate + self.beta, dtype=self.alpha.dtype
         )
-        return self.given(s, num_weights)
+        return self._given(s, num_weights)
 
     def follow_prior(self) -> None:
         for parameter in (self.alpha, self.beta):
             parameter.assign(_ALMOST_ZERO)
             gpflow.set_trainable(parameter, False)
 
-    @check_shapes("s: [any...]")
     def given(self, s: TensorType, num_weights: int) -> WeightScale:
         """The scale at an s from elsewhere: recorded, or drawn by MCMC.
 
         :param s: [] or [S], positive.
         :param num_weights: N, the fan-in with the bias.
         :return: the scale, with its KL divergence and its log p - log q.
+        :raises ValueError: if `s` is known not to be positive and finite, or if `num_weights` is no
+            positive integer.
         """
-        s = tf.convert_to_tensor(s, self.alpha.dtype)
+        return self._given(_positive(s), positive_integer("num_weights", num_weights))
+
+    def _given(self, s: tf.Tensor, num_weights: int) -> WeightScale:
         standard_deviation = self.scale / tf.sqrt(num_weights * s)
-        log_ratio = self.log_prior(s) - self.log_posterior(s)
+        log_ratio = self._log_prior(s) - self._log_posterior(s)
         return WeightScale(standard_deviation, self.kl(), log_ratio)
 
-    @check_shapes("s: [any...]", "return: [any...]")
     def log_prior(self, s: TensorType) -> tf.Tensor:
         """The log density log p(s).
 
         :param s: [] or [S], positive.
         :return: as `s`, in nats.
+        :raises ValueError: if `s` is known not to be positive and finite.
         """
-        s = tf.convert_to_tensor(s, self.alpha.dtype)
+        return self._log_prior(_positive(s))
+
+    def _log_prior(self, s: tf.Tensor) -> tf.Tensor:
         shape, rate = (tf.constant(number, s.dtype) for number in (self.shape, self.rate))
         return _log_gamma_density(s, shape, rate)
 
-    @check_shapes("s: [any...]", "return: [any...]")
     def log_posterior(self, s: TensorType) -> tf.Tensor:
         """The log density log q(s).
 
         :param s: [] or [S], positive.
         :return: as `s`, in nats.
+        :raises ValueError: if `s` is known not to be positive and finite.
         """
-        s = tf.convert_to_tensor(s, self.alpha.dtype)
+        return self._log_posterior(_positive(s))
+
+    def _log_posterior(self, s: tf.Tensor) -> tf.Tensor:
         return _log_gamma_density(s, self.shape + self.alpha, self.rate + self.beta)
 
     def kl(self) -> tf.Tensor:
@@ -114,6 +121,14 @@ class ScalePrior(WeightPrior):
 
 _ALMOST_ZERO = 1e-8
 """Zero has no logarithm; the KL divergence that this leaves is below rounding."""
+
+
+def _positive(s: TensorType) -> tf.Tensor:
+    """`s` in GPflow's default float type, checked where its values are known."""
+    s = finite_tensor("s", s)
+    if tf.executing_eagerly() and not np.all(s.numpy() > 0):
+        raise ValueError(f"s must be positive, but its least entry is {s.numpy().min()}.")
+    return s
 
 
 def _log_gamma_density(s: tf.Tensor, shape: tf.Tensor, rate: tf.Tensor) -> tf.Tensor:

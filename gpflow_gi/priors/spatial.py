@@ -10,7 +10,7 @@ from gpflow.base import Parameter
 from gpflow.utilities import positive
 
 from ..seeds import split
-from ..validation import finite_array, positive_integer, positive_number
+from ..validation import finite_array, positive_integer, positive_number, shown
 from .base import WeightPrior, WeightScale
 
 
@@ -55,7 +55,9 @@ class SpatialIWPrior(WeightPrior):
         super().__init__()
         sizes = kernel_size if isinstance(kernel_size, tuple | list) else (kernel_size,) * 2
         if len(sizes) != 2:
-            raise ValueError(f"kernel_size must be one integer or two, but is {kernel_size!r}.")
+            raise ValueError(
+                f"kernel_size must be one integer or two, but is {shown(kernel_size)}."
+            )
         height, width = (positive_integer("kernel_size", size) for size in sizes)
         self.kernel_size = (height, width)
         self.scale = positive_number("scale", scale)
@@ -229,6 +231,7 @@ def _positive_definite(name: str, value: Any, K: int) -> np.ndarray:
     if matrix.ndim == 0:
         return positive_number(name, value) * np.eye(K, dtype=matrix.dtype)
     matrix = finite_array(name, matrix, (K, K))
-    if not np.allclose(matrix, matrix.T) or np.linalg.eigvalsh(matrix)[0] <= 0:
+    least = np.finfo(matrix.dtype).tiny
+    if not np.allclose(matrix, matrix.T) or np.linalg.eigvalsh(matrix)[0] < least:
         raise ValueError(f"{name} must be symmetric and positive definite, but is not.")
     return matrix

@@ -5,34 +5,34 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import gpflow
-import numpy as np
 import tensorflow as tf
 
+from ..validation import shown
+
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-
-
-def non_negative_integer(name: str, value: Any) -> int:
-    """`value` as an int.
-
-    :raises ValueError: if it is not a whole number of at least zero.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise ValueError(f"{name} must be an integer of at least 0, but is {value!r}.")
-    return int(value)
 
 
 def check_callbacks(callbacks: Any) -> tuple[Any, ...]:
     """Return `callbacks` as a tuple.
 
-    :raises TypeError: if it is not a sequence of callables.
+    :param callbacks: a sequence of callables, or None for none.
+    :raises TypeError: if it is neither.
     """
+    if callbacks is None:
+        return ()
     if callable(callbacks):
         raise TypeError("callbacks must be a sequence: write callbacks=[callback].")
-    callbacks = tuple(callbacks)
+    try:
+        callbacks = tuple(callbacks)
+    except TypeError:
+        raise TypeError(
+            f"callbacks must be a sequence of callables, not {shown(callbacks)}."
+        ) from None
     for callback in callbacks:
         if not callable(callback):
-            raise TypeError(f"callbacks must be callables that take a Report, not {callback!r}.")
+            raise TypeError(
+                f"callbacks must be callables that take a Report, not {shown(callback)}."
+            )
     return callbacks
 
 
@@ -64,7 +64,9 @@ def check_augment(augment: Any, X: tf.Tensor) -> None:
     :raises ValueError: if it fails on such rows in a graph, or changes their shape or type.
     """
     if not callable(augment):
-        raise TypeError(f"augment must be a callable that takes X and a seed, not {augment!r}.")
+        raise TypeError(
+            f"augment must be a callable that takes X and a seed, not {shown(augment)}."
+        )
     wanted = f"shape {X.shape.as_list()} and type {X.dtype.name}"
     try:
         made = tf.function(lambda X, seed: tf.convert_to_tensor(augment(X, seed)), autograph=False)(
@@ -80,54 +82,6 @@ def check_augment(augment: Any, X: tf.Tensor) -> None:
             f"augment={name_of(augment)} must return rows like those that it takes, of {wanted}, "
             f"but returned shape {made.shape.as_list()} and type {made.dtype.name}."
         )
-
-
-def check_data(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return (X, Y) as tensors of GPflow's default float, checked.
-
-    :param data: X [N, D], or images [N, H, W, C], and Y [N, P]; arrays, data frames or tensors.
-    :raises ValueError: if it is no pair, has the wrong shape, is empty, is not numeric, or holds
-        NaN or infinity.
-    """
-    if not isinstance(data, (tuple, list)) or len(data) != 2:
-        raise ValueError(f"data must be a pair (X, Y), but is {type(data).__name__!r}.")
-    X, Y = (_check_array(name, array) for name, array in zip("XY", data, strict=True))
-    if X.shape[0] != Y.shape[0]:
-        raise ValueError(
-            f"X and Y must have the same number of rows, but X has {X.shape[0]} "
-            f"and Y has {Y.shape[0]}."
-        )
-    return tf.constant(X), tf.constant(Y)
-
-
-def _check_array(name: str, values: Any) -> np.ndarray:
-    array = np.asarray(values)
-    if array.ndim != 2 and not (name == "X" and array.ndim == 4):
-        hint = f" Write {name}[:, None] for one column." if array.ndim == 1 else ""
-        raise ValueError(
-            f"{name} must have shape [rows, columns], but has shape {list(array.shape)}.{hint}"
-        )
-    if array.size == 0:
-        raise ValueError(f"{name} is empty: its shape is {list(array.shape)}.")
-    if array.dtype.kind == "c":
-        raise ValueError(f"{name} must be real, but holds complex numbers.")
-    dtype = gpflow.default_float()
-    try:
-        # Overflow, which float32 brings, is found below and named.
-        with np.errstate(over="ignore"):
-            array = array.astype(dtype)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} cannot be read as {np.dtype(dtype).name}: {error}.") from None
-    finite = np.isfinite(array)
-    if not finite.all():
-        row, *rest = np.argwhere(~finite)[0]
-        column = ", ".join(str(i) for i in rest)
-        raise ValueError(
-            f"{name} holds {np.size(finite) - np.count_nonzero(finite)} value(s) that are not "
-            f"finite in {np.dtype(dtype).name}; the first is {array[~finite][0]} at row {row}, "
-            f"column {column} (counting from 0)."
-        )
-    return array
 
 
 def check_num_data(model: Any, num_rows: int, in_parts: bool) -> None:

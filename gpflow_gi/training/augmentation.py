@@ -6,7 +6,7 @@ import tensorflow as tf
 from check_shapes import check_shapes
 
 from ..seeds import Seed, as_seed, split
-from .arguments import non_negative_integer
+from ..validation import finite_tensor, non_negative_integer, true_or_false
 
 
 @check_shapes("return: [batch, height, width, channels]")
@@ -33,16 +33,18 @@ def augmented(images: Any, seed: Seed, *, flip: bool = True, padding: int = 4) -
     :param flip: whether to mirror, which digits do not bear.
     :param padding: the greatest shift in each direction, in pixels.
     :return: [B, H, W, C], of the same type.
-    :raises ValueError: if `images` have another rank, if `padding` is not a whole number of at
-        least zero, or if `seed` is no seed.
+    :raises ValueError: if `images` have another rank or are known to hold NaN or infinity, if
+        `padding` is not a whole number of at least zero, or if `seed` is no seed.
+    :raises TypeError: if `flip` is neither True nor False.
     """
-    images = tf.convert_to_tensor(images)
+    images = finite_tensor("images", images, of_its_type=True)
     if images.shape.rank != 4:
         raise ValueError(
             "images must have shape [images, height, width, channels], but have shape "
             f"{images.shape}."
         )
     padding = non_negative_integer("padding", padding)
+    flip = true_or_false("flip", flip)
     of_flip, of_shift = split(as_seed(seed), 2)
     batch, height, width, _ = tf.unstack(tf.shape(images))
     if flip:

@@ -9,15 +9,8 @@ from typing import Any
 import tensorflow as tf
 
 from ..seeds import Seed, as_seed
-from ..validation import positive_integer, positive_number
-from .arguments import (
-    check_augment,
-    check_callbacks,
-    check_data,
-    check_num_data,
-    name_of,
-    non_negative_integer,
-)
+from ..validation import check_data, non_negative_integer, positive_integer, positive_number
+from .arguments import check_augment, check_callbacks, check_num_data, name_of
 from .checkpoints import Checkpoints, check_directory, describe_data, describe_parameters
 from .convergence import shortcoming_of
 from .description import describe_function, describe_model
@@ -45,7 +38,7 @@ def fit(
     kl_warmup: int = 0,
     temperature: float = 1.0,
     augment: Callable[[tf.Tensor, tf.Tensor], Any] | None = None,
-    callbacks: Sequence[Callable[[Report], Any]] = (),
+    callbacks: Sequence[Callable[[Report], Any]] | None = (),
     progress: bool = True,
     checkpoint_dir: str | os.PathLike[str] | None = None,
     jit_compile: bool = False,
@@ -105,7 +98,8 @@ def fit(
         step sees others, and the inducing points none. What is maximised is then a bound of no
         data set's log evidence; progress and record call it an augmented bound, and show the ELBO
         of the rows as they are beside it, which takes one pass for each report.
-    :param callbacks: each is called with every :class:`~gpflow_gi.training.Report`.
+    :param callbacks: each is called with every :class:`~gpflow_gi.training.Report`; None for
+        none.
     :param progress: show progress on standard error: a bar in a terminal or notebook, a few lines
         elsewhere.
     :param checkpoint_dir: a folder to save model, optimizer, step and record in, every minute and

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
+from ..validation import shown
 from .adam import Adam
 from .arguments import name_of, reason_of
 
@@ -65,10 +66,12 @@ def make_optimizer(
     ):
         raise TypeError(
             "learning_rate must be a number, a Keras LearningRateSchedule or a callable "
-            f"step -> rate, but is {learning_rate!r}."
+            f"step -> rate, but is {shown(learning_rate)}."
         )
-    if not (np.isfinite(learning_rate) and learning_rate > 0):
-        raise ValueError(f"learning_rate must be positive and finite, but is {learning_rate}.")
+    if not 0 < learning_rate <= float(np.finfo(float).max):
+        raise ValueError(
+            f"learning_rate must be positive and finite, but is {shown(learning_rate)}."
+        )
     optimizer.learning_rate = float(learning_rate)
     return optimizer, None
 

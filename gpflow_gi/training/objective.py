@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import gpflow
 import tensorflow as tf
+from check_shapes.exceptions import CheckShapesError
 
 BoundTerms: TypeAlias = Callable[
     [tuple[tf.Tensor, tf.Tensor], tf.Tensor], tuple[tf.Tensor, tf.Tensor]
@@ -37,6 +38,19 @@ def bound_terms_of(model: Any, num_samples: int | None) -> BoundTerms:
         )
 
     def terms(data: tuple[tf.Tensor, tf.Tensor], seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        try:
+            return of_svgp(data)
+        except (CheckShapesError, TypeError, ValueError, tf.errors.OpError):
+            # GPflow leaves it to TensorFlow to find out, whose words are about other things.
+            X, Y = data
+            raise ValueError(
+                f"The bound of the {type(model).__name__} cannot be computed for X of shape "
+                f"{X.shape.as_list()} and Y of shape {Y.shape.as_list()}: it has "
+                f"{model.num_latent_gps} latent functions, {type(model.likelihood).__name__} as "
+                f"its likelihood, and inducing variables of shape {model.inducing_variable.shape}."
+            ) from None
+
+    def of_svgp(data: tuple[tf.Tensor, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
         kl = model.prior_kl()
         if type(model).elbo is not gpflow.models.SVGP.elbo:
             return model.elbo(data) + kl, kl

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from ..seeds import fold_in
+from ..validation import shown
 
 
 class Part(NamedTuple):
@@ -54,7 +55,7 @@ class Replicas:
         elif not isinstance(strategy, tf.distribute.MirroredStrategy | workers):
             raise TypeError(
                 "strategy must be a tf.distribute.MirroredStrategy or a "
-                f"tf.distribute.MultiWorkerMirroredStrategy, but is {strategy!r}."
+                f"tf.distribute.MultiWorkerMirroredStrategy, but is {shown(strategy)}."
             )
         self._strategy = strategy
         self._has_workers = isinstance(strategy, workers)

@@ -121,6 +121,34 @@ def test_one_class_is_refused(rings):
         BNNClassifier(**SMALL).fit(X, np.zeros(len(X)))
 
 
+@pytest.mark.parametrize("others", [("a", "b"), (None,), (True, "a")])
+def test_labels_of_mixed_types_are_refused(rings, others):
+    X, labels = rings
+    y = (labels == labels[-1]).astype(int).astype(object)
+    y[: len(others)] = others
+    y[-1] = "a"
+    with pytest.raises(ValueError, match="y holds labels of mixed types, such as 'a' and"):
+        BNNClassifier(**SMALL).fit(X, y)
+
+
+def test_masked_rows_are_refused(waves, rings):
+    X, y = waves
+    masked = np.ma.masked_array(X, np.arange(X.size).reshape(X.shape) == 1)
+    for call, name in (
+        (lambda: DeepGPRegressor(**SMALL).fit(masked, y), "X"),
+        (lambda: DeepGPRegressor(**SMALL).fit(X, np.ma.masked_array(y, y == y[0])), "y"),
+        (lambda: DeepGPClassifier(**SMALL).fit(masked, rings[1][: len(X)]), "X"),
+    ):
+        with pytest.raises(ValueError, match=rf"{name} must be an array of numbers, but \d+ of th"):
+            call()
+
+
+def test_text_is_no_target(waves):
+    X, y = waves
+    with pytest.raises(ValueError, match="y must be an array of numbers, but holds text"):
+        BNNRegressor(**SMALL).fit(X, np.where(y > 0, "high", "low"))
+
+
 @regressors
 def test_the_same_seed_gives_the_same_and_files_keep_it(estimator, waves):
     X, y = waves
@@ -159,7 +187,7 @@ def test_tensorflow_is_imported_in_fit_and_not_before():
         ({"num_inducing": "many"}, "num_inducing must be an integer"),
         ({"steps": 1e3}, "steps must be an integer"),
         ({"learning_rate": -0.1}, "learning_rate must be positive"),
-        ({"learning_rate": "fast"}, "learning_rate must be an array of numbers"),
+        ({"learning_rate": "fast"}, "learning_rate must be a number"),
     ],
 )
 def test_settings_are_checked_before_training(setting, message, waves):

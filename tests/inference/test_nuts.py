@@ -337,7 +337,7 @@ def with_python_function() -> DeepGP:
         ),
         (lambda: nuts(network(), (X[:, :1], Y)), "X has 1 columns, but the model takes 2"),
         (lambda: nuts(network(), X), r"data must be a pair \(X, Y\)"),
-        (lambda: nuts(network(), (X * np.nan, Y)), r"X must be finite, but X\[0, 0\] is not"),
+        (lambda: nuts(network(), (X * np.nan, Y)), r"X must be finite, but X\[0, 0\] is nan"),
         (lambda: nuts(network(), (X, Y + np.inf)), "Y must be finite"),
         (
             lambda: nuts(network(likelihood=Poisson()), (X, Y - 1)),

@@ -458,7 +458,7 @@ def test_mistakes_are_named(rng):
         (dataset({"inputs": X, "y": Y}).batch(2), "the keys are 'inputs', 'y'"),
         ({"inputs": X[:4], "targets": Y[:4]}, "num_data=4"),
         ({"inputs": X, "targets": Y[:4]}, "same number of rows"),
-        ({"inputs": X * np.nan, "targets": Y}, "not finite"),
+        ({"inputs": X * np.nan, "targets": Y}, r"X must be finite, but X\[0, 0\] is nan"),
         ({"inputs": X, "targets": np.hstack([Y, Y])}, "Y has 2 columns"),
     ]:
         with pytest.raises(ValueError, match=message):

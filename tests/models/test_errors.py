@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
-from check_shapes.exceptions import CheckShapesError
 from gpflow.kernels import SquaredExponential
 from gpflow.likelihoods import Gaussian, HeteroskedasticTFPConditional, MultiClass
 
@@ -59,7 +58,7 @@ def global_inducing(M=M, P=1, **kwargs) -> GlobalInducing:
         ),
         (
             lambda: global_inducing(pseudo_outputs=[[0.0], [1.0], [np.nan]]),
-            r"pseudo_outputs must be finite, but pseudo_outputs\[2, 0\] is not",
+            r"pseudo_outputs must be finite, but pseudo_outputs\[2, 0\] is nan",
         ),
         (
             lambda: global_inducing(pseudo_outputs=[["a"]] * M),
@@ -266,7 +265,7 @@ def built(X=X, Y=Y, num_inducing=M, **kwargs) -> DeepGP:
         (lambda: built(X[:, 0]), r"X must have shape \[any, any\], but has shape \[6\]"),
         (lambda: built(X[:0], Y[:0]), "X must"),
         (lambda: built(X[:, :0]), "X must"),
-        (lambda: built(X * np.nan), r"X must be finite, but X\[0, 0\] is not"),
+        (lambda: built(X * np.nan), r"X must be finite, but X\[0, 0\] is nan"),
         (lambda: built("X"), "X must be an array of numbers"),
         (
             lambda: built(Y=Y[:, 0]),
@@ -330,27 +329,25 @@ WRONG_TARGETS = [
     (None, "Y must be an array of numbers"),
     (np.full((6, 1), "a"), "Y must be an array of numbers"),
 ]
-# check_shapes says what is wrong with ranks and rows, and says it well.
-KINDS = (ValueError, CheckShapesError)
 
 
 @pytest.mark.parametrize("method", OF_DATA.values(), ids=OF_DATA)
 def test_wrong_data(method):
     for wrong, message in WRONG_INPUTS:
-        with raises(KINDS, f"{message}|data"):
+        with raises(ValueError, f"{message}|data"):
             method((wrong, Y))
     for wrong, message in WRONG_TARGETS:
-        with raises(KINDS, message):
+        with raises(ValueError, message):
             method((X, wrong))
     for wrong in (X, (X,), (X, Y, Y)):
-        with raises(KINDS, "data"):
+        with raises(ValueError, "data"):
             method(wrong)
 
 
 @pytest.mark.parametrize("method", OF_INPUTS.values(), ids=OF_INPUTS)
 def test_wrong_inputs(method):
     for wrong, message in WRONG_INPUTS:
-        with raises(KINDS, message):
+        with raises(ValueError, message):
             method(wrong)
 
 

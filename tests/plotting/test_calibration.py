@@ -46,10 +46,18 @@ def test_the_band_is_that_of_a_binomial(ax):
     np.testing.assert_allclose([at_half.min(), at_half.max()], expected)
 
 
-@pytest.mark.parametrize("pit", [[], [0.5, 1.1], [-0.1], [np.nan]])
-def test_what_is_no_probability_is_refused(ax, pit):
+@pytest.mark.parametrize(
+    ("pit", "message"),
+    [
+        ([], "pit must not be empty"),
+        ([0.5, 1.1], r"numbers in \[0, 1\]"),
+        ([-0.1], r"numbers in \[0, 1\]"),
+        ([np.nan], r"pit\[0\] is nan"),
+    ],
+)
+def test_what_is_no_probability_is_refused(ax, pit, message):
     for figure in (plotting.pit_histogram, plotting.coverage_curve):
-        with pytest.raises(ValueError, match=r"numbers in \[0, 1\]"):
+        with pytest.raises(ValueError, match=message):
             figure(pit, ax)
 
 

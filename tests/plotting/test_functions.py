@@ -68,7 +68,7 @@ def test_what_does_not_fit_is_refused(ax, X, mean, message):
 
 @pytest.mark.parametrize("probability", [0.0, 1.0, 95])
 def test_probabilities_that_are_none_are_refused(ax, probability):
-    with pytest.raises(ValueError, match=rf"probabilities must lie .* but hold {probability}"):
+    with pytest.raises(ValueError, match=rf"probabilities\[0\] must lie .* but is {probability}"):
         plotting.predictive_bands(
             np.zeros(3), np.zeros(3), np.ones(3), ax, probabilities=[probability]
         )

@@ -327,7 +327,7 @@ def test_copies_and_what_is_trained():
         ({"nu": 0.0}, "nu must be positive"),
         ({"nu": np.nan}, "nu must be finite"),
         ({"degrees_of_freedom": 5.0}, "degrees_of_freedom must exceed 5, one less than the places"),
-        ({"degrees_of_freedom": "many"}, "degrees_of_freedom must be an array of numbers"),
+        ({"degrees_of_freedom": "many"}, "degrees_of_freedom must be a number"),
         ({"psi": -1.0}, "psi must be positive"),
         ({"psi": np.eye(3)}, r"psi must have shape \[6, 6\], but has shape \[3, 3\]"),
         ({"psi": -np.eye(6)}, "psi must be symmetric and positive definite"),

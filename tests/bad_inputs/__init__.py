@@ -1,0 +1,1 @@
+"""Bad inputs to every public name, and what each gets."""

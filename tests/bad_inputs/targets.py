@@ -1,0 +1,1179 @@
+"""The public names, each with good arguments and what each of them is."""
+
+import functools
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gpflow
+import matplotlib
+import numpy as np
+import tensorflow as tf
+
+import gpflow_gi as gi
+from gpflow_gi import architectures, bounds, classification_metrics, datasets, metrics, plotting
+from gpflow_gi.estimators import BNNClassifier, BNNRegressor, DeepGPClassifier, DeepGPRegressor
+from gpflow_gi.interop import as_keras_model, from_gpflux
+from gpflow_gi.kernels import BNNKernel
+from gpflow_gi.layers import Conv2DLayer, DenseLayer, Deterministic, GPLayer, Residual
+from gpflow_gi.models import DeepGP
+from gpflow_gi.nonlinearities import as_nonlinearity
+from gpflow_gi.posteriors import Factorised, GlobalInducing, LocalInducing, Prior, Recorded
+from gpflow_gi.priors import NealPrior, ScalePrior, SpatialIWPrior, StandardPrior
+
+from .values import ARRAYS, CHOICES, COUNTS, FLAGS, LABELS, NAMES, NUMBERS, OBJECTS, PATHS, SEEDS
+
+matplotlib.use("Agg")
+
+N, D, M, S = 6, 2, 3, 2
+_rng = np.random.default_rng(0)
+X, Y = _rng.normal(size=(N, D)), _rng.normal(size=(N, 1))
+PIXELS = _rng.normal(size=(N, 4, 4, 1))
+CLASSES = np.array([[0.0], [1.0], [2.0], [0.0], [1.0], [2.0]])
+LABEL_LIST = np.array([0, 1, 0, 1, 0, 1])
+MEAN, VARIANCE = _rng.normal(size=(S, N, 1)), np.exp(_rng.normal(size=(S, N, 1)))
+PROBABILITIES = np.full((N, 2), 0.5)
+PIT = np.linspace(0.1, 0.9, N)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A public name."""
+
+    area: str
+    name: str
+    call: Callable[..., Any]
+    good: Mapping[str, Any]
+    """Arguments that it takes."""
+
+    bad: Mapping[str, Any]
+    """For some of them what they are: one of the tables of values, or "array"."""
+
+    few: bool = False
+    """Whether a call takes so long that some bad arrays must do."""
+
+    of_estimator: bool = False
+    left_out: tuple[str, ...] = field(default=())
+    """Values that say something else here."""
+
+
+TARGETS: list[Target] = []
+
+FEW = (
+    "NaN in the last entry",
+    "infinity",
+    "complex",
+    "masked in one entry",
+    "dates",
+    "None",
+    "sparse matrix of SciPy",
+    "rank 1",
+    "one row less",
+    "zero rows",
+    "a data frame",
+    "1e200",
+    "1e308",
+    "text",
+    "rows of unequal lengths",
+    "one column more",
+    "one row",
+)
+"""Bad arrays for what takes long where they are taken."""
+
+
+def cases() -> list[tuple[str, str, Target, str, Callable[[], Any]]]:
+    """Every case: its name, what kind it is, the target, the argument, and a call."""
+    found = []
+    for target in TARGETS:
+        for argument, role in target.bad.items():
+            if role == "array":
+                good = np.asarray(target.good[argument])
+                for kind, makers in ARRAYS.items():
+                    for value, make in makers.items():
+                        if target.few and value not in FEW:
+                            continue
+                        call = functools.partial(_call, target, argument, make, good)
+                        found.append((value, kind, target, argument, call))
+                continue
+            for value, bad in role.items():
+                if value in target.left_out:
+                    continue
+                call = functools.partial(_call, target, argument, None, bad)
+                found.append((value, _KINDS[id(role)], target, argument, call))
+    return [
+        (f"{target.name}({argument}: {value})", kind, target, argument, call)
+        for value, kind, target, argument, call in found
+    ]
+
+
+def _call(target: Target, argument: str, make: Any, value: Any) -> Any:
+    arguments = {
+        name: good() if isinstance(good, _Fresh) else good for name, good in target.good.items()
+    }
+    arguments[argument] = value if make is None else make(value)
+    return target.call(**arguments)
+
+
+_KINDS = {
+    id(COUNTS): "counts",
+    id(NUMBERS): "numbers",
+    id(CHOICES): "choices",
+    id(FLAGS): "flags",
+    id(SEEDS): "seeds",
+    id(OBJECTS): "objects",
+    id(PATHS): "paths",
+    id(NAMES): "names",
+    id(LABELS): "labels",
+}
+
+
+class _Fresh:
+    """An argument that each call makes anew."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    def __call__(self) -> Any:
+        return self._make()
+
+
+def _add(
+    area: str, name: str, call: Any, good: Mapping[str, Any], bad: Mapping[str, Any], **options: Any
+) -> None:
+    TARGETS.append(Target(area, name, call, good, bad, **options))
+
+
+# ------------------------------------------------------------------------------------- small models
+
+
+def gp_layer(P: int = 1, posterior: Any = None) -> GPLayer:
+    return GPLayer(gpflow.kernels.SquaredExponential(), P, posterior or GlobalInducing(M, P))
+
+
+def deep_gp(likelihood: Any = None, P: int = 1, num_layers: int = 2) -> DeepGP:
+    hidden = [gp_layer(D) for _ in range(num_layers - 1)]
+    likelihood = likelihood or gpflow.likelihoods.Gaussian()
+    return DeepGP([*hidden, gp_layer(P)], likelihood, num_data=N, inducing_inputs=X[:M])
+
+
+def network(num_data: int = N) -> DeepGP:
+    layers = [DenseLayer(D, 3, Factorised()), tf.nn.tanh, DenseLayer(3, 1, Factorised())]
+    return DeepGP(layers, gpflow.likelihoods.Gaussian(), num_data=num_data)
+
+
+@functools.cache
+def model() -> DeepGP:
+    return deep_gp()
+
+
+@functools.cache
+def classifier() -> DeepGP:
+    return deep_gp(gpflow.likelihoods.Softmax(3), 3)
+
+
+@functools.cache
+def binary_classifier() -> DeepGP:
+    return deep_gp(gpflow.likelihoods.Bernoulli())
+
+
+@functools.cache
+def image_model() -> DeepGP:
+    return architectures.build_resnet(PIXELS, CLASSES, width=2, num_blocks=1, num_inducing=3)
+
+
+def svgp() -> Any:
+    return gpflow.models.SVGP(
+        gpflow.kernels.SquaredExponential(),
+        gpflow.likelihoods.Gaussian(),
+        X[:M].copy(),
+        num_data=N,
+    )
+
+
+@functools.cache
+def network_model() -> DeepGP:
+    return network()
+
+
+# ----------------------------------------------------------------------------------------- training
+
+
+def _fit(X: Any = X, Y: Any = Y, model: Any = None, **settings: Any) -> Any:
+    model = deep_gp(num_layers=1) if model is None else model
+    arguments = {"steps": 2, "progress": False, **settings}
+    return gi.fit(model, (X, Y), **arguments)
+
+
+_add("training", "fit", _fit, {"X": X, "Y": Y}, {"X": "array", "Y": "array"})
+_add(
+    "training",
+    "fit of an SVGP",
+    lambda X, Y: _fit(X, Y, svgp()),
+    {"X": X, "Y": Y},
+    {"X": "array", "Y": "array"},
+    few=True,
+)
+_add(
+    "training",
+    "fit",
+    _fit,
+    {},
+    {
+        "steps": COUNTS,
+        "batch_size": COUNTS,
+        "num_samples": COUNTS,
+        "kl_warmup": COUNTS,
+        "temperature": NUMBERS,
+        "learning_rate": NUMBERS,
+        "optimizer": OBJECTS,
+        "augment": OBJECTS,
+        "callbacks": OBJECTS,
+        "strategy": OBJECTS,
+        "seed": SEEDS,
+    },
+)
+_add(
+    "training",
+    "fit",
+    lambda model: gi.fit(model, (X, Y), steps=1, progress=False),
+    {},
+    {"model": OBJECTS},
+)
+_add(
+    "training",
+    "fit",
+    lambda data: gi.fit(deep_gp(), data, steps=1, progress=False),
+    {},
+    {"data": OBJECTS},
+)
+_add(
+    "training",
+    "augmented",
+    gi.training.augmented,
+    {"images": PIXELS, "seed": 0},
+    {"images": "array", "seed": SEEDS, "flip": FLAGS, "padding": COUNTS},
+)
+
+# ------------------------------------------------------------------------------------ architectures
+
+_BUILDERS: dict[str, Any] = {
+    "build_deep_gp": functools.partial(architectures.build_deep_gp, num_inducing=M),
+    "build_bnn": functools.partial(architectures.build_bnn, num_inducing=M, widths=(3,)),
+    "build_sparse_gp": functools.partial(architectures.build_sparse_gp, num_inducing=M),
+}
+for _name, _builder in _BUILDERS.items():
+    _add("architectures", _name, _builder, {"X": X, "Y": Y}, {"X": "array", "Y": "array"})
+    _add(
+        "architectures", _name, _builder, {"X": X, "Y": Y}, {"num_inducing": COUNTS, "seed": SEEDS}
+    )
+_add(
+    "architectures",
+    "build_deep_gp",
+    _BUILDERS["build_deep_gp"],
+    {"X": X, "Y": Y},
+    {
+        "num_layers": COUNTS,
+        "inference": CHOICES,
+        "hidden_dim": COUNTS,
+        "kernel": OBJECTS,
+        "likelihood": OBJECTS,
+        "num_samples": COUNTS,
+    },
+)
+_add(
+    "architectures",
+    "build_bnn",
+    _BUILDERS["build_bnn"],
+    {"X": X, "Y": Y, "inducing_inputs": X[:M]},
+    {
+        "widths": OBJECTS,
+        "inference": CHOICES,
+        "prior": CHOICES,
+        "prior_scale": NUMBERS,
+        "nonlinearity": OBJECTS,
+        "bias": FLAGS,
+        "likelihood": OBJECTS,
+        "num_samples": COUNTS,
+        "inducing_inputs": "array",
+    },
+)
+_resnet = functools.partial(architectures.build_resnet, width=2, num_blocks=1, num_inducing=3)
+_add(
+    "architectures",
+    "build_resnet",
+    _resnet,
+    {"X": PIXELS, "Y": CLASSES},
+    {"X": "array", "Y": "array"},
+)
+_add(
+    "architectures",
+    "build_resnet",
+    _resnet,
+    {"X": PIXELS, "Y": CLASSES},
+    {
+        "width": COUNTS,
+        "num_blocks": COUNTS,
+        "inference": CHOICES,
+        "prior": CHOICES,
+        "prior_scale": NUMBERS,
+        "num_inducing": COUNTS,
+        "likelihood": OBJECTS,
+        "seed": SEEDS,
+    },
+    left_out=("31 digits",),
+)
+
+# ------------------------------------------------------------------------------------------- models
+
+
+def _model(**arguments: Any) -> DeepGP:
+    good = {
+        "layers": [gp_layer()],
+        "likelihood": gpflow.likelihoods.Gaussian(),
+        "num_data": N,
+        "inducing_inputs": X[:M],
+    }
+    return DeepGP(**{**good, **arguments})
+
+
+_add(
+    "models",
+    "DeepGP",
+    _model,
+    {"inducing_inputs": X[:M]},
+    {
+        "layers": OBJECTS,
+        "likelihood": OBJECTS,
+        "num_data": COUNTS,
+        "num_samples": COUNTS,
+        "inducing_inputs": "array",
+    },
+)
+
+_OF_DATA: dict[str, Any] = {
+    "DeepGP.elbo": lambda X, Y: model().elbo((X, Y), seed=0),
+    "DeepGP.bound_terms": lambda X, Y: model().bound_terms((X, Y), seed=0),
+    "DeepGP.training_loss": lambda X, Y: model().training_loss((X, Y), seed=0),
+    "DeepGP.predict_log_density": lambda X, Y: model().predict_log_density((X, Y), S, seed=0),
+    "DeepGP.first_non_finite": lambda X, Y: model().first_non_finite((X, Y), seed=0),
+    "DeepGP.check_data": lambda X, Y: model().check_data((X, Y)),
+    "posterior.predict_log_density": lambda X, Y: posterior().predict_log_density((X, Y)),
+    "DeepGP.elbo of a network": lambda X, Y: network_model().elbo((X, Y), seed=0),
+}
+_IN_FULL = (
+    "DeepGP.elbo",
+    "DeepGP.predict_log_density",
+    "DeepGP.predict_f",
+    "DeepGP.check_inputs",
+    "DeepGP.check_data",
+    "sample_functions()",
+)
+"""Those of them that get all bad arrays. The others check their arguments as these do."""
+
+for _name, _method in _OF_DATA.items():
+    _add(
+        "models",
+        _name,
+        _method,
+        {"X": X, "Y": Y},
+        {"X": "array", "Y": "array"},
+        few=_name not in _IN_FULL,
+    )
+_add(
+    "models",
+    "DeepGP.iwbo",
+    lambda X, Y: model().iwbo((X, Y), S, seed=0),
+    {"X": X, "Y": Y},
+    {"X": "array", "Y": "array"},
+    few=True,
+)
+_add(
+    "models",
+    "DeepGP.log_importance_weights",
+    lambda X, Y: model().log_importance_weights((X, Y), S, seed=0),
+    {"X": X, "Y": Y},
+    {"X": "array", "Y": "array"},
+    few=True,
+)
+_add(
+    "models",
+    "DeepGP.training_loss_closure",
+    lambda X, Y: model().training_loss_closure((X, Y), compile=False, seed=0)(),
+    {"X": X, "Y": Y},
+    {"X": "array", "Y": "array"},
+    few=True,
+)
+_add(
+    "models",
+    "DeepGP.elbo of labels",
+    lambda Y: classifier().elbo((X, Y), seed=0),
+    {"Y": CLASSES},
+    {"Y": "array"},
+)
+_add(
+    "models",
+    "DeepGP.predict_log_density of labels",
+    lambda Y: classifier().predict_log_density((X, Y), S, seed=0),
+    {"Y": CLASSES},
+    {"Y": "array"},
+)
+_add(
+    "models",
+    "DeepGP.predict_log_density of two labels",
+    lambda Y: binary_classifier().predict_log_density((X, Y), S, seed=0),
+    {"Y": CLASSES % 2},
+    {"Y": "array"},
+)
+
+_OF_INPUTS: dict[str, Any] = {
+    "DeepGP.predict_f": lambda X: model().predict_f(X, S, seed=0),
+    "DeepGP.predict_f of full_cov": lambda X: model().predict_f(X, S, True, seed=0),
+    "DeepGP.predict_y": lambda X: model().predict_y(X, S, seed=0),
+    "DeepGP.predict_y_components": lambda X: model().predict_y_components(X, S, seed=0),
+    "DeepGP.predict_proba": lambda X: classifier().predict_proba(X, S, seed=0),
+    "DeepGP.predict_f_samples": lambda X: model().predict_f_samples(X, S, seed=0),
+    "DeepGP.predict_f_samples by rows": lambda X: model().predict_f_samples(X, S, False, seed=0),
+    "DeepGP.check_inputs": lambda X: model().check_inputs(X),
+    "sample_functions()": lambda X: functions()(X),
+    "sample_functions(num_features=None)": lambda X: model().sample_functions(
+        S, seed=0, num_features=None
+    )(X),
+    "sample_prior()": lambda X: model().sample_prior(S, seed=0)(X),
+    "posterior.predict_f": lambda X: posterior().predict_f(X),
+    "posterior.predict_y": lambda X: posterior().predict_y(X),
+    "posterior.predict_proba": lambda X: classifier_posterior().predict_proba(X),
+    "DeepGP.predict_y of a network": lambda X: network_model().predict_y(X, S, seed=0),
+}
+for _name, _method in _OF_INPUTS.items():
+    _add("models", _name, _method, {"X": X}, {"X": "array"}, few=_name not in _IN_FULL)
+_add(
+    "models",
+    "DeepGP.predict_y of images",
+    lambda X: image_model().predict_y(X, S, seed=0),
+    {"X": PIXELS},
+    {"X": "array"},
+)
+
+
+@functools.cache
+def posterior() -> Any:
+    return model().posterior(S, seed=0)
+
+
+@functools.cache
+def classifier_posterior() -> Any:
+    return classifier().posterior(S, seed=0)
+
+
+@functools.cache
+def functions() -> Any:
+    return model().sample_functions(S, seed=0)
+
+
+for _name in ("predict_f", "predict_y", "predict_y_components", "predict_f_samples"):
+    _add(
+        "models",
+        f"DeepGP.{_name}",
+        lambda num_samples=S, seed=0, name=_name: getattr(model(), name)(
+            X, num_samples=num_samples, seed=seed
+        ),
+        {},
+        {"num_samples": COUNTS, "seed": SEEDS},
+    )
+for _name in ("elbo", "bound_terms", "predict_log_density", "first_non_finite"):
+    _add(
+        "models",
+        f"DeepGP.{_name}",
+        lambda num_samples=S, seed=0, name=_name: getattr(model(), name)(
+            (X, Y), num_samples=num_samples, seed=seed
+        ),
+        {},
+        {"num_samples": COUNTS, "seed": SEEDS},
+    )
+    _add(
+        "models",
+        f"DeepGP.{_name}",
+        lambda data, name=_name: getattr(model(), name)(data),
+        {},
+        {"data": OBJECTS},
+    )
+_add(
+    "models",
+    "DeepGP.predict_f",
+    lambda full_cov: model().predict_f(X, S, full_cov),
+    {},
+    {"full_cov": FLAGS},
+)
+for _name in ("sample_functions", "sample_prior"):
+    _add(
+        "models",
+        f"DeepGP.{_name}",
+        lambda num_samples=S, seed=0, num_features=5, name=_name: getattr(model(), name)(
+            num_samples, seed, num_features=num_features
+        )(X),
+        {},
+        {"num_samples": COUNTS, "seed": SEEDS, "num_features": COUNTS},
+    )
+for _name in ("posterior", "inducing_activations"):
+    _add(
+        "models",
+        f"DeepGP.{_name}",
+        lambda num_samples=S, seed=0, name=_name: getattr(model(), name)(num_samples, seed),
+        {},
+        {"num_samples": COUNTS, "seed": SEEDS},
+    )
+
+# -------------------------------------------------------------- layers, posteriors, priors, kernels
+
+_OF_LAYERS = {"output_dim": COUNTS, "posterior": OBJECTS}
+
+
+def _gp_layer(kernel: Any = None, output_dim: Any = 1, posterior: Any = "good", **more: Any) -> Any:
+    posterior = (
+        GlobalInducing(M, 1) if isinstance(posterior, str) and posterior == "good" else posterior
+    )
+    return GPLayer(
+        gpflow.kernels.Matern52() if kernel is None else kernel, output_dim, posterior, **more
+    )
+
+
+_add(
+    "layers",
+    "GPLayer",
+    _gp_layer,
+    {},
+    {**_OF_LAYERS, "kernel": OBJECTS, "mean_function": OBJECTS},
+    left_out=("None",),
+)
+_add(
+    "layers",
+    "DenseLayer",
+    DenseLayer,
+    {"input_dim": D, "output_dim": 1, "posterior": _Fresh(lambda: Factorised())},
+    {**_OF_LAYERS, "input_dim": COUNTS, "prior": OBJECTS, "bias": FLAGS},
+    left_out=("unsigned two",),
+)
+_add(
+    "layers",
+    "Conv2DLayer",
+    Conv2DLayer,
+    {"input_shape": (4, 4, 1), "filters": 2, "kernel_size": 2, "posterior": _Fresh(Prior)},
+    {
+        "input_shape": OBJECTS,
+        "filters": COUNTS,
+        "kernel_size": COUNTS,
+        "posterior": OBJECTS,
+        "strides": COUNTS,
+        "padding": CHOICES,
+        "prior": OBJECTS,
+    },
+)
+_add(
+    "layers",
+    "Residual",
+    Residual,
+    {"layers": [tf.nn.tanh]},
+    {"layers": OBJECTS, "shortcut": OBJECTS},
+)
+_add(
+    "layers",
+    "Deterministic",
+    lambda function: Deterministic(function)(tf.constant(X)),
+    {},
+    {"function": OBJECTS},
+    # Functions of the user's own, whose errors and numbers are theirs.
+    left_out=("a function", "a function that fails", "a likelihood", "a function that gives NaN"),
+)
+
+V = _rng.normal(size=(M, 1))
+_add(
+    "posteriors",
+    "GlobalInducing",
+    GlobalInducing,
+    {"num_inducing": M, "output_dim": 1, "pseudo_outputs": V, "pseudo_precision": np.ones(M)},
+    {
+        "num_inducing": COUNTS,
+        "output_dim": COUNTS,
+        "pseudo_outputs": "array",
+        "pseudo_precision": "array",
+        "precision": CHOICES,
+        "shared": FLAGS,
+    },
+)
+_add(
+    "posteriors",
+    "LocalInducing",
+    LocalInducing,
+    {"inducing_inputs": X[:M], "output_dim": 1, "q_mu": V, "q_sqrt": np.eye(M)[None]},
+    {
+        "inducing_inputs": "array",
+        "output_dim": COUNTS,
+        "q_mu": "array",
+        "q_sqrt": "array",
+        "precision": CHOICES,
+        "shared": FLAGS,
+    },
+)
+_add(
+    "posteriors",
+    "Factorised",
+    lambda **start: DenseLayer(D, 1, Factorised(**start)),
+    {"mean": np.zeros((D + 1, 1)), "standard_deviation": np.ones((D + 1, 1))},
+    {"mean": "array", "standard_deviation": "array"},
+)
+_add("posteriors", "Recorded", Recorded, {"weights": np.ones((4, D + 1, 1))}, {"weights": "array"})
+for _prior in (NealPrior, StandardPrior):
+    _add("priors", _prior.__name__, _prior, {}, {"scale": NUMBERS, "learn_scale": FLAGS})
+_add(
+    "priors",
+    "ScalePrior",
+    ScalePrior,
+    {},
+    dict.fromkeys(("scale", "shape", "rate", "alpha", "beta"), NUMBERS),
+)
+_add("priors", "ScalePrior.log_prior", lambda s: ScalePrior().log_prior(s), {}, {"s": NUMBERS})
+_add(
+    "priors",
+    "SpatialIWPrior",
+    SpatialIWPrior,
+    {"kernel_size": 2, "psi": np.eye(4)},
+    {
+        "kernel_size": COUNTS,
+        "scale": NUMBERS,
+        "degrees_of_freedom": NUMBERS,
+        "nu": NUMBERS,
+        "psi": "array",
+    },
+    left_out=("31 digits",),
+)
+_add(
+    "kernels",
+    "BNNKernel",
+    BNNKernel,
+    {"input_dim": D},
+    {
+        "input_dim": COUNTS,
+        "nonlinearity": OBJECTS,
+        "variance": NUMBERS,
+        "bias": FLAGS,
+        "active_dims": OBJECTS,
+    },
+)
+_add(
+    "kernels",
+    "BNNKernel.features",
+    BNNKernel(D, "tanh").features,
+    {"X": X},
+    {"X": "array"},
+    few=True,
+)
+_add("kernels", "as_nonlinearity", as_nonlinearity, {}, {"nonlinearity": OBJECTS})
+_add("kernels", "as_nonlinearity", as_nonlinearity, {}, {"nonlinearity": CHOICES})
+
+# ------------------------------------------------------------------------------------------ metrics
+
+_COMPONENTS = {"mean": MEAN, "variance": VARIANCE}
+for _name in ("mixture_log_density", "mixture_crps", "mixture_pit"):
+    _add(
+        "metrics",
+        _name,
+        getattr(metrics, _name),
+        {"y": Y, **_COMPONENTS},
+        dict.fromkeys(("y", "mean", "variance"), "array"),
+    )
+_add(
+    "metrics",
+    "mixture_moments",
+    metrics.mixture_moments,
+    _COMPONENTS,
+    dict.fromkeys(_COMPONENTS, "array"),
+)
+_add(
+    "metrics",
+    "mixture_quantile",
+    metrics.mixture_quantile,
+    {"probability": 0.3, **_COMPONENTS},
+    {**dict.fromkeys(_COMPONENTS, "array"), "probability": NUMBERS},
+)
+_add(
+    "metrics",
+    "rmse",
+    metrics.rmse,
+    {"y": Y, "mean": MEAN[0]},
+    dict.fromkeys(("y", "mean"), "array"),
+)
+_add(
+    "metrics",
+    "coverage",
+    metrics.coverage,
+    {"y": Y, "lower": Y - 1, "upper": Y + 1},
+    dict.fromkeys(("y", "lower", "upper"), "array"),
+)
+_add("metrics", "calibration_error", metrics.calibration_error, {"pit": PIT}, {"pit": "array"})
+for _name in (
+    "accuracy",
+    "log_density",
+    "brier_score",
+    "expected_calibration_error",
+):
+    _add(
+        "classification_metrics",
+        _name,
+        getattr(classification_metrics, _name),
+        {"labels": LABEL_LIST, "probabilities": PROBABILITIES},
+        {"labels": "array", "probabilities": "array"},
+    )
+# Its bins without a prediction hold NaN.
+_add(
+    "classification_metrics",
+    "reliability",
+    lambda **arguments: classification_metrics.reliability(**arguments).size,
+    {"labels": LABEL_LIST, "probabilities": PROBABILITIES},
+    {"labels": "array", "probabilities": "array", "num_bins": COUNTS},
+)
+_add(
+    "classification_metrics",
+    "predictive_entropy",
+    classification_metrics.predictive_entropy,
+    {"probabilities": PROBABILITIES},
+    {"probabilities": "array"},
+)
+_add(
+    "classification_metrics",
+    "auroc",
+    classification_metrics.auroc,
+    {"inside": PIT, "outside": PIT + 1},
+    dict.fromkeys(("inside", "outside"), "array"),
+)
+
+# --------------------------------------------------------------------------------------- estimators
+
+_QUICK = {"num_inducing": 3, "steps": 2, "num_posterior_samples": 2, "random_state": 0}
+
+
+@functools.cache
+def fitted(kind: Any) -> Any:
+    y = Y[:, 0] if "Regressor" in kind.__name__ else LABEL_LIST
+    return kind(**_QUICK).fit(X, y)
+
+
+def _fit_of(kind: Any) -> Callable[..., Any]:
+    def fit(X: Any = X, y: Any = None, **parameters: Any) -> Any:
+        if y is None:
+            y = Y[:, 0] if "Regressor" in kind.__name__ else LABEL_LIST
+        estimator = kind(**{**_QUICK, **parameters}).fit(X, y)
+        return estimator.predict(X)
+
+    return fit
+
+
+for _kind in (DeepGPRegressor, BNNRegressor, DeepGPClassifier, BNNClassifier):
+    _is_regressor = "Regressor" in _kind.__name__
+    _name, _y = _kind.__name__, Y[:, 0] if _is_regressor else LABEL_LIST
+    _add(
+        "estimators",
+        f"{_name}.fit",
+        _fit_of(_kind),
+        {"X": X},
+        {"X": "array"},
+        few=True,
+        of_estimator=True,
+    )
+    _add(
+        "estimators",
+        f"{_name}.fit",
+        _fit_of(_kind),
+        {"y": _y},
+        {"y": "array"},
+        few=True,
+        of_estimator=True,
+        left_out=("None",),
+    )
+    if not _is_regressor:
+        _add("estimators", f"{_name}.fit", _fit_of(_kind), {}, {"y": LABELS}, of_estimator=True)
+    _add(
+        "estimators",
+        f"{_name}.predict",
+        lambda X, kind=_kind: fitted(kind).predict(X),
+        {"X": X},
+        {"X": "array"},
+        of_estimator=True,
+    )
+    _add(
+        "estimators",
+        f"{_name}.score",
+        lambda X, y, kind=_kind: fitted(kind).score(X, y),
+        {"X": X, "y": _y},
+        {"X": "array", "y": "array"},
+        few=True,
+        of_estimator=True,
+    )
+    _add(
+        "estimators",
+        f"{_name}.log_density",
+        lambda X, y, kind=_kind: fitted(kind).log_density(X, y),
+        {"X": X, "y": _y},
+        {"X": "array", "y": "array"},
+        of_estimator=True,
+    )
+    _add(
+        "estimators",
+        f"{_name}.predict before fit",
+        lambda X, kind=_kind: kind().predict(X),
+        {"X": X},
+        {"X": "array"},
+        few=True,
+        of_estimator=True,
+    )
+_add(
+    "estimators",
+    "DeepGPRegressor.sample_y",
+    lambda n_samples=2, random_state=0: fitted(DeepGPRegressor).sample_y(
+        X, n_samples, random_state
+    ),
+    {},
+    {"n_samples": COUNTS, "random_state": SEEDS},
+    of_estimator=True,
+)
+_add(
+    "estimators",
+    "DeepGPRegressor",
+    _fit_of(DeepGPRegressor),
+    {},
+    {
+        "num_layers": COUNTS,
+        "inference": CHOICES,
+        "num_inducing": COUNTS,
+        "kernel": OBJECTS,
+        "steps": COUNTS,
+        "batch_size": COUNTS,
+        "learning_rate": NUMBERS,
+        "num_posterior_samples": COUNTS,
+        "random_state": SEEDS,
+    },
+    of_estimator=True,
+)
+_add(
+    "estimators",
+    "BNNClassifier",
+    _fit_of(BNNClassifier),
+    {},
+    {
+        "widths": OBJECTS,
+        "inference": CHOICES,
+        "prior": CHOICES,
+        "prior_scale": NUMBERS,
+        "nonlinearity": CHOICES,
+    },
+    of_estimator=True,
+)
+
+# ----------------------------------------------------------------------------------------- datasets
+
+
+def table(**arguments: Any) -> Any:
+    good = {"name": "t", "X": X, "Y": Y, "input_names": ("a", "b"), "target_name": "c"}
+    return datasets.Table(**{**good, **arguments})
+
+
+_scaling = datasets.Standardiser.fit(X)
+_add("datasets", "Standardiser.fit", datasets.Standardiser.fit, {"values": X}, {"values": "array"})
+for _name in ("transform", "inverse", "inverse_variance", "inverse_log_density"):
+    _add(
+        "datasets",
+        f"Standardiser.{_name}",
+        getattr(_scaling, _name),
+        {("values" if _name == "transform" else "standardised"): X},
+        {("values" if _name == "transform" else "standardised"): "array"},
+    )
+_add("datasets", "Table", table, {"X": X, "Y": Y}, {"X": "array", "Y": "array"})
+_add("datasets", "Table", table, {}, {"input_names": OBJECTS})
+_add("datasets", "Table.rows", lambda index: table().rows(index), {}, {"index": OBJECTS})
+_add(
+    "datasets",
+    "train_test_split",
+    datasets.train_test_split,
+    {"table": table()},
+    {"table": OBJECTS, "test_fraction": NUMBERS, "seed": SEEDS},
+)
+_add(
+    "datasets",
+    "standard_split",
+    datasets.standard_split,
+    {"table": table(), "split": 0},
+    {"table": OBJECTS, "split": COUNTS},
+    left_out=("31 digits",),
+)
+_add(
+    "datasets",
+    "rows_in_both",
+    datasets.rows_in_both,
+    {"train": table(), "test": table()},
+    {"train": OBJECTS, "test": OBJECTS, "inputs_only": FLAGS},
+)
+for _name in ("uci_table", "uci_set", "num_splits", "images"):
+    _add("datasets", _name, getattr(datasets, _name), {}, {"name": NAMES})
+_add(
+    "datasets", "uci", datasets.uci, {"name": "yacht", "split": 0}, {"name": NAMES, "split": COUNTS}
+)
+_add(
+    "datasets",
+    "as_images",
+    datasets.as_images,
+    {"X": PIXELS, "labels": CLASSES},
+    {"X": "array", "labels": "array"},
+)
+_add(
+    "datasets",
+    "as_images",
+    datasets.as_images,
+    {"X": PIXELS, "labels": CLASSES},
+    {"class_names": OBJECTS, "labels": LABELS},
+)
+
+
+@functools.cache
+def _folder() -> Path:
+    return Path(tempfile.mkdtemp())
+
+
+@functools.cache
+def csv_file() -> Path:
+    path = _folder() / "table.csv"
+    path.write_text("a,b,c\n1,2,3\n2,3,5\n3,5,8\n4,1,1\n")
+    return path
+
+
+_add(
+    "datasets",
+    "read_csv",
+    datasets.read_csv,
+    {"path": _Fresh(csv_file), "target": "c"},
+    {"path": PATHS, "target": NAMES, "drop": OBJECTS},
+)
+
+# ------------------------------------------------------------------------ files and other libraries
+
+
+@functools.cache
+def model_file() -> Path:
+    path = _folder() / "model"
+    gi.save(model(), path)
+    return path
+
+
+# Nothing is written into the folder of the tests.
+_WRITABLE = ("a string", "a name of 5000 letters", "a Python file", "not UTF-8")
+_add(
+    "persistence",
+    "save",
+    lambda path: gi.save(model(), path),
+    {},
+    {"path": PATHS},
+    left_out=_WRITABLE,
+)
+_add("persistence", "save", lambda model: gi.save(model, _folder() / "x"), {}, {"model": OBJECTS})
+_add("persistence", "load", gi.load, {}, {"path": PATHS})
+_add(
+    "persistence",
+    "load",
+    lambda custom_objects: gi.load(model_file(), custom_objects=custom_objects),
+    {},
+    {"custom_objects": OBJECTS},
+)
+_add(
+    "persistence",
+    "export",
+    lambda path: gi.export(network_model(), path),
+    {},
+    {"path": PATHS},
+    left_out=_WRITABLE,
+)
+_add(
+    "persistence", "export", lambda model: gi.export(model, _folder() / "y"), {}, {"model": OBJECTS}
+)
+_add(
+    "persistence",
+    "export",
+    lambda num_samples=1, seed=0: gi.export(
+        network_model(), tempfile.mkdtemp(dir=_folder()), num_samples=num_samples, seed=seed
+    ),
+    {},
+    {"num_samples": COUNTS, "seed": SEEDS},
+)
+_add(
+    "interop",
+    "as_keras_model",
+    lambda model=None, **more: as_keras_model(network_model() if model is None else model, **more),
+    {},
+    {"model": OBJECTS, "num_samples": COUNTS, "prediction_samples": COUNTS, "seed": SEEDS},
+)
+
+
+def _keras(method: str) -> Callable[..., Any]:
+    def call(X: Any, Y: Any = Y) -> Any:
+        keras_model = as_keras_model(network())
+        keras_model.compile(gpflow.keras.tf_keras.optimizers.Adam())
+        if method == "predict":
+            return keras_model.predict(X, verbose=0)
+        data = {"inputs": X, "targets": Y}
+        return np.asarray(
+            keras_model.fit(data, verbose=0).history["loss"]
+            if method == "fit"
+            else keras_model.evaluate(data, verbose=0)
+        )
+
+    return call
+
+
+for _name in ("fit", "evaluate"):
+    _add(
+        "interop",
+        f"KerasDeepGP.{_name}",
+        _keras(_name),
+        {"X": X, "Y": Y},
+        {"X": "array", "Y": "array"},
+        few=True,
+    )
+_add("interop", "KerasDeepGP.predict", _keras("predict"), {"X": X}, {"X": "array"}, few=True)
+_add(
+    "interop",
+    "KerasDeepGP.compile",
+    lambda optimizer: as_keras_model(network()).compile(optimizer),
+    {},
+    {"optimizer": OBJECTS},
+)
+_add("interop", "from_gpflux", from_gpflux, {}, {"model": OBJECTS})
+
+# ----------------------------------------------------------------------------- bounds and inference
+
+_add(
+    "bounds",
+    "estimate_elbo",
+    lambda X, Y: bounds.estimate_elbo(network(), (X, Y), 2),
+    {"X": X, "Y": Y},
+    {"X": "array", "Y": "array"},
+    few=True,
+)
+_add(
+    "bounds",
+    "estimate_elbo",
+    lambda model=None, num_samples=2, seed=0: bounds.estimate_elbo(
+        model or network(), (X, Y), num_samples, seed=seed
+    ),
+    {},
+    {"model": OBJECTS, "num_samples": COUNTS, "seed": SEEDS},
+    left_out=("31 digits", "None", "an empty string", "an empty list", "a dict", "a large array"),
+)
+_add(
+    "bounds",
+    "estimate_iwbo",
+    lambda X, Y: bounds.estimate_iwbo(model(), (X, Y), 2, num_repeats=2),
+    {"X": X, "Y": Y},
+    {"X": "array", "Y": "array"},
+    few=True,
+)
+_add(
+    "bounds",
+    "estimate_iwbo",
+    lambda num_samples=2, num_repeats=1, seed=0: bounds.estimate_iwbo(
+        model(), (X, Y), num_samples, num_repeats=num_repeats, seed=seed
+    ),
+    {},
+    {"num_samples": COUNTS, "num_repeats": COUNTS, "seed": SEEDS},
+    left_out=("31 digits",),
+)
+
+
+def _nuts(X: Any = X, Y: Any = Y, model: Any = None, **settings: Any) -> Any:
+    arguments = {
+        "num_draws": 4,
+        "num_chains": 2,
+        "num_adaptation_steps": 1,
+        "max_tree_depth": 1,
+        "jit_compile": False,
+        **settings,
+    }
+    return gi.inference.nuts(network() if model is None else model, (X, Y), **arguments)
+
+
+_add(
+    "inference",
+    "nuts",
+    _nuts,
+    {"X": X, "Y": Y, "inputs": X},
+    {"X": "array", "Y": "array", "inputs": "array"},
+    few=True,
+)
+_add(
+    "inference",
+    "nuts",
+    _nuts,
+    {},
+    {
+        "model": OBJECTS,
+        "num_draws": COUNTS,
+        "num_chains": COUNTS,
+        "num_adaptation_steps": COUNTS,
+        "max_tree_depth": COUNTS,
+        "target_acceptance": NUMBERS,
+        "seed": SEEDS,
+    },
+    left_out=("31 digits", "None", "NumPy's two", "unsigned two", "two", "a half", "400 digits"),
+)
+
+# ----------------------------------------------------------------------------------------- plotting
+
+
+def _plot(name: str) -> Callable[..., Any]:
+    def call(**arguments: Any) -> None:
+        from matplotlib import pyplot
+
+        try:
+            getattr(plotting, name)(**arguments)
+            pyplot.gcf().canvas.draw()
+        finally:
+            pyplot.close("all")
+
+    return call
+
+
+_FIGURES: dict[str, dict[str, Any]] = {
+    "predictions_with_intervals": {"y": Y, "mean": Y, "lower": Y - 1, "upper": Y + 1},
+    "residuals": {"y": Y, "mean": Y, "variance": np.ones_like(Y)},
+    "predictive_bands": {"X": X[:, :1], "mean": MEAN, "variance": VARIANCE},
+    "function_draws": {"X": X[:, :1], "draws": MEAN},
+    "pit_histogram": {"pit": PIT},
+    "coverage_curve": {"pit": PIT},
+    "reliability_diagram": {
+        "edges": np.array([0.0, 0.5, 1.0]),
+        "confidence": np.array([0.2, 0.8]),
+        "accuracy": np.array([0.3, 0.7]),
+    },
+}
+for _name, _arguments in _FIGURES.items():
+    _add("plotting", _name, _plot(_name), _arguments, dict.fromkeys(_arguments, "array"), few=True)
+    _add("plotting", _name, _plot(_name), _arguments, {"ax": OBJECTS})
+_add(
+    "plotting",
+    "pit_histogram",
+    _plot("pit_histogram"),
+    {"pit": PIT},
+    {"bins": COUNTS},
+    left_out=("31 digits",),
+)
+_add(
+    "plotting",
+    "predictive_bands",
+    _plot("predictive_bands"),
+    _FIGURES["predictive_bands"],
+    {"probabilities": OBJECTS},
+)
+for _name, _argument in (
+    ("training_curves", "records"),
+    ("bound_terms", "record"),
+    ("inducing_points", "activations"),
+):
+    _add("plotting", _name, _plot(_name), {}, {_argument: OBJECTS})

@@ -1,0 +1,141 @@
+"""NaN in what comes in is refused; NaN in what comes out is said."""
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from gpflow_gi.architectures import build_deep_gp
+from gpflow_gi.models import finite
+from tests.builders import random_data, random_deep_gp
+
+X, Y = random_data(np.random.default_rng(0))
+MODEL = random_deep_gp(np.random.default_rng(1), ("global", "local"))
+POSTERIOR = MODEL.posterior(3, seed=0)
+FUNCTIONS = MODEL.sample_functions(3, seed=0)
+
+OF_INPUTS = {
+    "predict_f": lambda X: MODEL.predict_f(X, 3, seed=0),
+    "predict_f of full_cov": lambda X: MODEL.predict_f(X, 3, full_cov=True, seed=0),
+    "predict_y": lambda X: MODEL.predict_y(X, 3, seed=0),
+    "predict_y_components": lambda X: MODEL.predict_y_components(X, 3, seed=0),
+    "predict_f_samples": lambda X: MODEL.predict_f_samples(X, 3, seed=0),
+    "predict_f_samples by rows": lambda X: MODEL.predict_f_samples(X, 3, False, seed=0),
+    "posterior.predict_f": POSTERIOR.predict_f,
+    "posterior.predict_y": POSTERIOR.predict_y,
+    "sample_functions": FUNCTIONS,
+}
+OF_DATA = {
+    "elbo": lambda X, Y: MODEL.elbo((X, Y), seed=0),
+    "bound_terms": lambda X, Y: MODEL.bound_terms((X, Y), seed=0),
+    "training_loss": lambda X, Y: MODEL.training_loss((X, Y), seed=0),
+    "predict_log_density": lambda X, Y: MODEL.predict_log_density((X, Y), 3, seed=0),
+    "posterior.predict_log_density": lambda X, Y: POSTERIOR.predict_log_density((X, Y)),
+}
+
+
+def changed(array, value):
+    array = array.copy()
+    array[4, 0] = value
+    return array
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("method", OF_INPUTS.values(), ids=OF_INPUTS)
+def test_inputs_that_are_not_finite_are_refused(method, value):
+    for kind in (np.asarray, tf.constant):
+        with pytest.raises(ValueError, match=rf"X must be finite, but X\[4, 0\] is {value}\.$"):
+            method(kind(changed(X, value)))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("method", OF_DATA.values(), ids=OF_DATA)
+def test_data_that_are_not_finite_are_refused(method, value):
+    with pytest.raises(ValueError, match=rf"X must be finite, but X\[4, 0\] is {value}\.$"):
+        method(changed(X, value), Y)
+    with pytest.raises(ValueError, match=rf"Y must be finite, but Y\[4, 0\] is {value}\.$"):
+        method(X, changed(Y, value))
+
+
+@pytest.mark.parametrize("method", OF_INPUTS.values(), ids=OF_INPUTS)
+def test_masks_complex_numbers_and_dates_are_refused(method):
+    masked = np.ma.masked_array(X, np.eye(*X.shape, dtype=bool))
+    for wrong, message in [
+        (masked, "but 2 of them are masked"),
+        (X + 0j, "holds complex numbers"),
+        (tf.constant(X + 0j), "a tensor of complex128"),
+        (np.full(X.shape, np.datetime64("2020-01-01")), "holds dates or times"),
+        (X.astype(str), "holds text such as"),
+        (np.where(X > 0, X, None), "holds None"),
+    ]:
+        with pytest.raises(ValueError, match=f"X must be an array of numbers.*{message}"):
+            method(wrong)
+
+
+def test_objects_and_masked_arrays_that_lose_nothing_are_taken():
+    expected = MODEL.predict_f(X, 3, seed=0)[0]
+    for same in (X.astype(object), np.ma.masked_array(X, False), np.asfortranarray(X)):
+        np.testing.assert_array_equal(MODEL.predict_f(same, 3, seed=0)[0], expected)
+
+
+def test_values_inside_a_compiled_function_are_not_looked_at():
+    @tf.function(autograph=False)
+    def predict(X):
+        return MODEL.predict_f(X, 3, seed=0)[0]
+
+    rows = predict(tf.constant(changed(X, np.nan)))
+    assert np.all(np.isnan(rows[4])) and np.all(np.isfinite(rows[:4]))
+
+
+def test_gradients_reach_inputs_that_were_checked():
+    inputs = tf.constant(X)
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        mean, _ = MODEL.predict_f(inputs, 3, seed=0)
+    assert np.all(np.isfinite(tape.gradient(mean, inputs)))
+
+
+def test_a_prediction_that_is_nan_is_said():
+    with pytest.raises(ValueError, match=r"prediction is NaN or infinite.* as large as 1e\+308"):
+        MODEL.predict_f_samples(np.sign(X) * 1e308, 3, seed=0)
+    assert np.all(MODEL.predict_log_density((X, 1e200 * Y), 3, seed=0) == -np.inf)
+    broken = random_deep_gp(np.random.default_rng(1), ("global",))
+    broken.layers[0].kernel.variance.unconstrained_variable.assign(np.nan)
+    with pytest.raises(ValueError, match=r"prediction is NaN.* first_non_finite\(\(X, Y\)\) says"):
+        broken.predict_f(X, 3, seed=0)
+    with pytest.raises(ValueError, match="The bound is NaN"):
+        broken.elbo((X, Y))
+    assert broken.first_non_finite((X, Y)) is not None
+
+
+@pytest.mark.parametrize("scale", [1e9, 1e150, 1e200, 1e308])
+def test_starts_from_huge_numbers_are_right_or_refused(scale):
+    huge = np.clip(X, -1.0, 1.0) * scale
+    if scale > 1e150:
+        with pytest.raises(ValueError, match=r"X holds numbers as large as .* standardise"):
+            build_deep_gp(huge, Y, num_inducing=4)
+        with pytest.raises(ValueError, match=r"Y holds numbers as large as .* standardise"):
+            build_deep_gp(X, np.clip(Y, -1.0, 1.0) * scale, num_inducing=4)
+        return
+    with pytest.warns(UserWarning, match="standardised"):
+        model = build_deep_gp(huge, Y, num_inducing=4)
+    # Rows so far apart tell nothing of each other: what is predicted between them is the prior.
+    mean, variance = model.predict_f(-0.5 * huge[:1], 3, seed=0)
+    np.testing.assert_allclose(mean, 0.0, atol=1e-6)
+    np.testing.assert_allclose(variance, 1.0, atol=1e-6)
+
+
+def test_float32_is_named():
+    with gpflow.config.as_context(gpflow.config.Config(float=np.float32)):
+        model = random_deep_gp(np.random.default_rng(1), ("global",))
+        with pytest.raises(ValueError, match=r"in float32, but X\[4, 0\] is 1e\+200, which is too"):
+            model.predict_f(changed(X, 1e200), 3, seed=0)
+
+
+def test_what_is_checked_of_outputs_is_nothing_in_a_graph():
+    @tf.function(autograph=False)
+    def check(output):
+        finite.check_outputs([output], output)
+        return output
+
+    assert np.isnan(check(tf.constant(np.nan)))
