@@ -120,6 +120,7 @@ def _check_layer(layer: Layer) -> None:
     elif isinstance(layer, GPLayer):
         positive_integer("output_dim", layer.output_dim)
         _ = layer.kernels  # which are as many as the outputs
+        _check_shape("jitter_scale", layer.jitter_scale, ())
         if not (layer.mean_function is None or callable(layer.mean_function)):
             raise TypeError("a mean function is none")
     check_posterior(posterior, sizes)

@@ -14,6 +14,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
+from ..layers import GPLayer
 from ..layers.deterministic import set_trainable_flags
 from . import keras_configs
 from .attributes import attributes_of, can_be_set
@@ -255,6 +256,8 @@ class Decoder:
         set_attribute = setattr if isinstance(made, tf.Module) else object.__setattr__
         for name, one in attributes.items():
             set_attribute(made, name, self.make(one))
+        if isinstance(made, GPLayer):
+            made.complete()
         return made
 
 

@@ -22,6 +22,7 @@ from .. import kernels, layers, nonlinearities, posteriors, priors
 from ..convolution import Convolution
 from ..models import DeepGP
 from ..posteriors.pseudo_data import PseudoData
+from ..posteriors.triangle import RowUnits
 
 KERNELS = """
     ArcCosine ArcHierarchical ChangePoints Constant Convolutional Coregion Cosine Exponential Linear
@@ -135,6 +136,7 @@ def constructed() -> tuple[type, ...]:
     """Classes whose objects are made by calling them, with arguments that are no functions."""
     return (
         *_in(tfp.bijectors, BIJECTORS),
+        RowUnits,
         *_in(tfp.distributions, DISTRIBUTIONS),
         gpflow.likelihoods.HeteroskedasticTFPConditional,
     )

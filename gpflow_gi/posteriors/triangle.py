@@ -8,7 +8,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 
-class RowUnits(tfp.bijectors.Bijector):
+class RowUnits(tfp.bijectors.AutoCompositeTensorBijector):
     """L -> T = diag(d) (I + L below the diagonal), for lower triangular L with the diagonal d > 0.
 
     An optimizer's steps have one size for all entries. In units of the diagonal they mean the same
