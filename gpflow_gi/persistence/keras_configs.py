@@ -30,6 +30,9 @@ _OF_MODELS = {
     "Functional": {"name", "trainable", "layers", "input_layers", "output_layers"},
 }
 
+_CONSTANT = "_CONSTANT_VALUE"
+"""What stands for a layer where the input of another is a number."""
+
 PREFIX = "gpflow_gi file>"
 """Before the names under which Keras is handed classes."""
 
@@ -96,6 +99,10 @@ class _Checker:
             raise LookupError(f"the file gives {name} of Keras the argument {shown(min(unknown))}")
         if name == "Functional":
             _check_graph(config)
+        if is_listed and name in lists.OPERATIONS and config.get("function") not in operations():
+            raise LookupError(
+                f"the file has the operation {shown(config.get('function'))} in a Keras model"
+            )
         registered = PREFIX + name
         if self.things.setdefault(registered, cls) is not cls:
             raise LookupError(f"the file means two classes by {shown(name)}")
@@ -254,14 +261,45 @@ def _origins(node: Any) -> set[tuple[str, int]]:
     entries = [node] if node and isinstance(node[0], str) else node
     origins = set()
     for name, number, output, *options in entries:
-        scalars = all(
-            isinstance(option, Mapping)
-            and all(one is None or isinstance(one, bool | int | float) for one in option.values())
-            for option in options
-        )
-        if not (isinstance(name, str) and type(number) is type(output) is int and scalars):
+        if name == _CONSTANT:  # the 2 in ``2 * layer(x)``
+            if list(_references(output)):
+                raise ValueError
+        elif not _is_reference([name, number, output]):
             raise ValueError
-        origins.add((name, number))
+        else:
+            origins.add((name, number))
+        origins.update(_references(options))
     if not origins:
         raise ValueError
     return origins
+
+
+def _references(value: Any) -> Iterator[tuple[str, int]]:
+    """Calls whose outputs are other arguments of a call, as the second summand of a sum is one."""
+    if _is_reference(value):
+        yield value[0], value[1]
+    elif isinstance(value, Mapping | list | tuple):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _references(one)
+    elif not (value is None or isinstance(value, bool | int | float)):
+        raise ValueError
+
+
+def _is_reference(value: Any) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and len(value) == 3
+        and [type(one) for one in value] == [str, int, int]
+    )
+
+
+@cache
+def operations() -> frozenset[str]:
+    """What Keras calls the operations that a functional model may have between its layers."""
+    return frozenset(
+        [
+            *(f"__operators__.{name}" for name in lists.OPERATORS.split()),
+            *(f"math.{name}" for name in (lists.ELEMENTWISE + lists.ARITHMETIC).split()),
+            *(f"nn.{name}" for name in lists.ACTIVATIONS_OF_TENSORFLOW.split()),
+        ]
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import gpflow
@@ -99,6 +100,13 @@ INITIALISERS_OF_KERAS = """
     Orthogonal RandomNormal RandomUniform TruncatedNormal VarianceScaling Zeros
 """
 
+OPERATIONS = ("TFOpLambda", "SlicingOpLambda")
+"""Keras' layers for what stands between layers, as the plus in ``one(x) + other(x)``."""
+
+OPERATORS = "add getitem radd"
+
+ARITHMETIC = "add add_n divide maximum minimum multiply pow scalar_mul subtract truediv"
+
 CONSTRAINTS_OF_KERAS = "MaxNorm MinMaxNorm NonNeg UnitNorm"
 
 
@@ -168,4 +176,9 @@ def keras_classes() -> dict[str, type]:
     )
     # A functional model is of a class below tf_keras.Model, which has no public name.
     functional = next(each for each in tf_keras.Sequential.__mro__ if each.__name__ == "Functional")
-    return {"Functional": functional, **{thing.__name__: thing for thing in things}}
+    made_by_operators = import_module(f"{tf_keras.__name__}.src.layers.core.tf_op_layer")
+    return {
+        "Functional": functional,
+        **{thing.__name__: thing for thing in things},
+        **{name: getattr(made_by_operators, name) for name in OPERATIONS},
+    }

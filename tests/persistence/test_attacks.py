@@ -179,7 +179,7 @@ CHAINS = {
         )
     ),
     "a TensorFlow operation by its name": lambda: with_layer(
-        keras(keras_layer("TFOpLambda", {"function": "io.write_file"}, "keras"))
+        keras(keras_layer("TFOpLambda", {"name": "x", "function": "io.write_file"}, "keras"))
     ),
     "writes a file": lambda: with_layer(
         {"made": "tensorflow.python.ops.gen_io_ops:write_file", "arguments": [], "number": NEW}
@@ -213,6 +213,7 @@ REASONS = (
     "the file describes a Keras layer by",
     "the file gives Dense of Keras the argument",
     "no weights of the shape",
+    "the operation 'io.write_file'",
 )
 
 

@@ -160,19 +160,24 @@ def refusal(described):
     return refused, called
 
 
+NOBODYS = (
+    "nowhere:nothing",
+    "no.where:no.thing",
+    "nowhere:<nothing>",
+    "nowhere:é",
+    "nowhere:" + "x" * 300,
+    "nowhere:function",  # the word that Keras has for a function, where a class could be
+)
+"""Names of no thing."""
+
+
 def try_all(names):
     # What it takes to say no to a name that nobody has, of either kind.
     usual = {}
     for place, make in PLACES.items():
         for _ in range(2):
             usual[place] = set()
-            for name in (
-                "nowhere:nothing",
-                "no.where:no.thing",
-                "nowhere:<nothing>",
-                "n:é",
-                "x" * 300,
-            ):
+            for name in NOBODYS:
                 refused, called = refusal(make(name))
                 assert refused
                 usual[place] |= called

@@ -212,3 +212,16 @@ def test_an_attribute_that_is_newer_than_a_file_has_the_value_of_its_class(
     gi.save(network(rng), tmp_path / "model")
     monkeypatch.setattr(gi.layers.DenseLayer, "of_tomorrow", 3, raising=False)
     assert gi.load(tmp_path / "model").layers[0].of_tomorrow == 3
+
+
+def test_operations_between_layers_of_keras(rng, tmp_path):
+    inputs = tf_keras.Input([D], dtype=np.float64)
+    hidden = tf_keras.layers.Dense(D, "tanh", dtype=np.float64)(inputs)
+    summed = hidden * 2.0 - inputs / 3.0 + tf.nn.relu(hidden) ** 2 + hidden[:, :1]
+    model = network(rng, tf_keras.Model(inputs, -summed))
+    gi.save(model, tmp_path / "model")
+    assert same(model, gi.load(tmp_path / "model"), rng.normal(size=(4, D)))
+    # Others are no part of a file.
+    model = network(rng, tf_keras.Model(inputs, tf.py_function(squared, [hidden], tf.float64)))
+    with pytest.raises(SaveError, match=r"cannot be stored"):
+        gi.save(model, tmp_path / "other")
