@@ -48,7 +48,7 @@ def estimate_elbo(
     :raises TypeError: if the model has no such bound.
     :raises ValueError: if `num_samples` is not positive, is given for an SVGP, or is None although
         the bound is sampled; if `seed` is no seed; if the data do not fit the model or are not
-        finite; or if the bound is NaN.
+        finite; or if the bound is NaN or minus infinity.
 
     >>> from gpflow_gi.architectures import build_deep_gp
     >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
@@ -116,8 +116,8 @@ def estimate_iwbo(
     :param seed: of the samples, an integer or a pair of integers.
     :return: in nats, of all rows together. The standard error is NaN for one repetition.
     :raises TypeError: if the model has no importance weights.
-    :raises ValueError: as :meth:`gpflow_gi.models.DeepGP.iwbo`, and if `num_repeats` is not
-        positive.
+    :raises ValueError: as :meth:`gpflow_gi.models.DeepGP.iwbo`, if `num_repeats` is not positive,
+        or if the bound is minus infinity.
     """
     if not hasattr(model, "iwbo"):
         raise TypeError(
@@ -132,6 +132,11 @@ def estimate_iwbo(
 
 
 def _mean(estimates: list[float]) -> Estimate:
+    if not np.all(np.isfinite(estimates)):
+        raise ValueError(
+            "The bound is minus infinity: numbers so far from those that the model was trained on "
+            "are impossible up to rounding. Standardise them as those were."
+        )
     n = len(estimates)
     error = float(np.std(estimates, ddof=1) / np.sqrt(n)) if n > 1 else np.nan
     return Estimate(float(np.mean(estimates)), error)

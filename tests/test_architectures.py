@@ -151,7 +151,7 @@ def test_kernels_are_copied_made_or_taken(rng):
         ({"seed": -1}, "seed must be"),
         ({"seed": "a"}, "seed must be"),
         ({"X": np.ones(5)}, "X must have shape"),
-        ({"X": np.array([[1.0, np.nan, 1.0]] * 60)}, r"X\[0, 1\] is not"),
+        ({"X": np.array([[1.0, np.nan, 1.0]] * 60)}, r"X\[0, 1\] is nan"),
         ({"Y": np.ones((5, 1))}, "Y must have shape"),
     ],
 )

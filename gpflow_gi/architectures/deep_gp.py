@@ -159,7 +159,7 @@ def _kernels_of_layers(kernel: Any, input_dims: list[int]) -> list[Kernel]:
     if isinstance(kernel, Kernel):
         kernels = [gpflow.utilities.deepcopy(kernel) for _ in input_dims]
     elif callable(kernel):
-        kernels = [kernel(D) for D in input_dims]
+        kernels = [_kernel_of(kernel, D) for D in input_dims]
     elif isinstance(kernel, list | tuple):
         kernels = list(kernel)
     else:
@@ -186,6 +186,16 @@ def _kernels_of_layers(kernel: Any, input_dims: list[int]) -> list[Kernel]:
                 f"has {D} inputs. Give a function of the number of inputs as the kernel."
             )
     return kernels
+
+
+def _kernel_of(make: Callable[[int], Kernel], input_dim: int) -> Kernel:
+    try:
+        return make(input_dim)
+    except Exception as error:
+        raise ValueError(
+            f"kernel must be a function from the number of inputs to a kernel, but {shown(make)} "
+            f"failed for {input_dim}: {shown(error)}."
+        ) from None
 
 
 def _default_kernel(input_dim: int, variance: float) -> Kernel:

@@ -79,7 +79,13 @@ class Classifier(ClassifierMixin, Estimator):
         refuse_masked("y", y, "labels")
         y = column_or_1d(y)
         check_consistent_length(probability, y)
-        unknown = ~np.isin(y, self.classes_)
+        try:
+            unknown = ~np.isin(y, self.classes_)
+        except TypeError:  # neither equal nor different, as dates and numbers
+            raise ValueError(
+                f"y holds labels of another kind, {np.asarray(y).dtype}, than the classes in "
+                f"training, {self.classes_.dtype}."
+            ) from None
         if np.any(unknown):
             raise ValueError(
                 f"y holds {shown(y[unknown][0])}, which is none of the classes in training."

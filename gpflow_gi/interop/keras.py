@@ -21,7 +21,7 @@ from ..training.guard import advice
 from ..training.learning_rate import make_optimizer, plain_number
 from ..training.recovery import EpochRecovery
 from ..training.steps import NON_FINITE
-from ..validation import check_data, positive_integer
+from ..validation import check_data, positive_integer, shown
 
 WEIGHTS = ".weights.h5"
 """How the names of files with weights end. Keras' other formats leave out, or mix up, what no Keras
@@ -121,7 +121,7 @@ class KerasDeepGP(tf_keras.Model):
         :param run_eagerly: as Keras' argument.
         :param steps_per_execution: as Keras' argument.
         :raises TypeError: if `optimizer` comes from somewhere else.
-        :raises ValueError: if anything else is given, or if the optimizer was used for another
+        :raises ValueError: if `optimizer` is no name of one, if anything else is given, or if the optimizer was used for another
             model before.
         """
         given = [name for name, value in {"loss": loss, **refused}.items() if value is not None]
@@ -130,8 +130,15 @@ class KerasDeepGP(tf_keras.Model):
                 f"compile takes an optimizer, run_eagerly and steps_per_execution alone, but got "
                 f"{given[0]}: the loss is the model's negative bound per row."
             )
+        if optimizer is None:
+            raise TypeError("optimizer must be one of gpflow.keras.tf_keras.optimizers, not None.")
         if isinstance(optimizer, str):
-            optimizer = tf_keras.optimizers.get(optimizer)
+            try:
+                optimizer = tf_keras.optimizers.get(optimizer)
+            except ValueError:
+                raise ValueError(
+                    f"optimizer must be the name of one of Keras, but is {shown(optimizer)}."
+                ) from None
         # Built at once, so that load_weights finds the optimizer's state in its place.
         make_optimizer(optimizer, None, list(self.deep_gp.trainable_variables))
         super().compile(optimizer, run_eagerly=run_eagerly, steps_per_execution=steps_per_execution)
@@ -292,11 +299,13 @@ class KerasDeepGP(tf_keras.Model):
         :param options: Keras' other arguments.
         :return: two arrays [N, Q], in the units of the targets and their square; the same at every
             call.
-        :raises ValueError: if `x` does not fit the model.
+        :raises ValueError: if `x` does not fit the model, is not finite or has no rows.
         """
         if not isinstance(x, _STREAMS):
             x = self.deep_gp.check_inputs(x)  # Keras would round arrays to float32
-            batch_size = batch_size or max(len(x), 1)
+            if len(x) == 0:
+                raise ValueError("x must have at least one row for Keras, but has none.")
+            batch_size = batch_size or len(x)
         return super().predict(x, batch_size, **options)
 
     @tf.autograph.experimental.do_not_convert

@@ -28,6 +28,7 @@ from ..validation import (
     positive_integer,
     rows_or_images,
     shown,
+    true_or_false,
 )
 from . import importance, integration, mixture
 from .chunks import in_chunks, rows_per_chunk
@@ -314,7 +315,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         """
         X = self.check_inputs(X)
         seed = as_seed(seed)
-        if full_cov:
+        if true_or_false("full_cov", full_cov):
             draws = self.propagate(X, num_samples, fold_in(seed, 0), draw_all=True)
             F = draws.rows_jointly(X, fold_in(seed, 1))
             moments = draws.last.predict(F, full_cov=True)
@@ -427,7 +428,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         X = self.check_inputs(X)
         seed = as_seed(seed)
         S = positive_integer("num_samples", num_samples)
-        if not full_cov:
+        if not true_or_false("full_cov", full_cov):
 
             def reduce(
                 seed: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor

@@ -1078,7 +1078,7 @@ _add(
 _add(
     "bounds",
     "estimate_iwbo",
-    lambda num_samples=2, num_repeats=1, seed=0: bounds.estimate_iwbo(
+    lambda num_samples=2, num_repeats=2, seed=0: bounds.estimate_iwbo(
         model(), (X, Y), num_samples, num_repeats=num_repeats, seed=seed
     ),
     {},

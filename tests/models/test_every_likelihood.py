@@ -290,7 +290,7 @@ def test_noise_that_no_seed_reaches_is_refused(rng: np.random.Generator) -> None
         (TESTED[gl.Softmax][0], -1),
         (TESTED[gl.Softmax][0], 0.5),
         (TESTED[gl.MultiClass][0], 3),
-        (TESTED[gl.MultiClass][0], np.nan),
+        (TESTED[gl.MultiClass][0], 1.5),
         (TESTED[gl.SwitchedLikelihood][0], 2),
     ],
 )

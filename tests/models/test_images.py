@@ -315,7 +315,10 @@ def test_a_model_names_what_does_not_fit(layers, inducing_inputs, said):
         (np.ones((3, 15)), "X has 15 columns, but the model takes 16"),
         (np.ones((3, 5, 4, 1)), r"X has images of shape \(5, 4, 1\), but .* takes \(4, 4, 1\)"),
         (np.ones((3, 2, 8, 1)), r"X has images of shape \(2, 8, 1\), but .* takes \(4, 4, 1\)"),
-        (np.ones((3, 4, 4)), r"X must have shape \[N, D\], or \[N, H, W, C\]"),
+        (
+            np.ones((3, 4, 4)),
+            r"X must have shape \[rows, columns\], or \[rows, height, width, channels\]",
+        ),
     ],
 )
 def test_images_that_do_not_fit_are_refused(X, said):
