@@ -18,7 +18,7 @@ from ..models import DeepGP
 from ..models.targets import check_likelihood, check_targets
 from ..posteriors import GlobalInducing, LocalInducing, Posterior, Prior
 from ..posteriors.pseudo_data import largest_precision
-from ..validation import is_one_of, numpy_seed, positive_integer, shown
+from ..validation import all_finite, is_one_of, numpy_seed, positive_integer, shown
 from .start import (
     NOISE_VARIANCE,
     as_regression,
@@ -39,6 +39,13 @@ HIDDEN_PRECISION = 1000.0
 
 LARGEST_HIDDEN_DIM = 30
 """Of the default width, as in Salimbeni & Deisenroth (2017)."""
+
+
+_NO_START = (
+    "The kernel matrix of the inducing points cannot be factorised: rounding makes it singular, as "
+    "where columns of X lie far from zero. Standardise them (gpflow_gi.datasets.Standardiser), or "
+    "set a larger jitter (gpflow.config.set_default_jitter)."
+)
 
 
 def build_deep_gp(
@@ -93,7 +100,8 @@ def build_deep_gp(
     :param seed: of k-means, an integer from 0 to 2^32 - 1.
     :return: the model, not trained yet.
     :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
-        unknown, or if a kernel does not fit its layer.
+        unknown, if a kernel does not fit its layer, or if its matrix at the inducing points
+        cannot be factorised.
     :raises TypeError: if `likelihood` is no GPflow likelihood.
     :warns UserWarning: if `num_inducing` exceeds the different rows of X, and is lowered to them;
         or if a column is far from standardised.
@@ -225,6 +233,8 @@ def _regression_on_targets(
     basis = KernelBasis(kernel, tf.constant(Z))
     A = basis(tf.constant(F[rows]))
     W = tf.linalg.triangular_solve(basis.L, A, adjoint=True).numpy()
+    if not all_finite(W):
+        raise ValueError(_NO_START)
     # A hundredth of an observation at each point keeps Lambda positive definite.
     gram = (W @ W.T) * (len(F) / len(rows)) + 0.01 * np.eye(M)
     V = np.linalg.solve(gram, (W @ targets[rows]) * (len(F) / len(rows)))
@@ -275,7 +285,12 @@ def _posterior(
         return GlobalInducing(M, P, pseudo_outputs=V, pseudo_precision=start, precision=precision)
     # q(z) = N(B^-1 L^T Lambda V, B^-1) with B = I + L^T Lambda L
     L = KernelBasis(kernel, tf.constant(Z)).L.numpy()
+    if not all_finite(L):
+        raise ValueError(_NO_START)
     B = np.eye(M) + L.T @ Lambda @ L
-    q_sqrt = np.linalg.cholesky(np.linalg.inv(B))
+    try:
+        q_sqrt = np.linalg.cholesky(np.linalg.inv(B))
+    except np.linalg.LinAlgError:
+        raise ValueError(_NO_START) from None
     q_mu = np.linalg.solve(B, L.T @ Lambda @ V)
     return LocalInducing(Z, P, q_mu=q_mu, q_sqrt=np.tile(q_sqrt, (P, 1, 1)))

@@ -121,8 +121,8 @@ class KerasDeepGP(tf_keras.Model):
         :param run_eagerly: as Keras' argument.
         :param steps_per_execution: as Keras' argument.
         :raises TypeError: if `optimizer` comes from somewhere else.
-        :raises ValueError: if `optimizer` is no name of one, if anything else is given, or if the optimizer was used for another
-            model before.
+        :raises ValueError: if `optimizer` is no name of one, if anything else is given, or if the
+            optimizer was used for another model before.
         """
         given = [name for name, value in {"loss": loss, **refused}.items() if value is not None]
         if given:

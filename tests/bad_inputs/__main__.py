@@ -1,6 +1,6 @@
 """Run all cases, and print what each kind of bad input got.
 
-python -m tests.bad_inputs [--seconds 60] [--only TEXT] [--areas A,B] [--page]
+python -m tests.bad_inputs [--seconds 300] [--only TEXT] [--areas A,B] [--page]
 """
 
 import argparse
@@ -14,7 +14,7 @@ from .running import run, summary
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bad_inputs")
-    parser.add_argument("--seconds", type=float, default=60.0, help="after which a case hangs")
+    parser.add_argument("--seconds", type=float, default=300.0, help="after which a case hangs")
     parser.add_argument("--only", default="", help="cases with this in their name")
     parser.add_argument("--areas", default="", help="such as metrics,models; all by default")
     parser.add_argument("--page", action="store_true", help="write docs/bad_inputs.md")
