@@ -176,10 +176,10 @@ def _measured(
     num_samples = settings.num_test_samples if _is_sampled(model) else None
     elbo = estimate_elbo(model, data, num_samples, seed=settings.seed)
     components = predictive_components(model, X_test, num_samples, seed=settings.seed)
+    if not all(np.isfinite(values).all() for values in components):
+        raise ArithmeticError("predictions of held-out rows are not finite.")
     held_out = HeldOut(test.Y, *components, targets)
     lower, upper = held_out.interval(INTERVAL)
-    if not all(np.isfinite(values).all() for values in (held_out.mean, lower, upper)):
-        raise ArithmeticError("predictions of held-out rows are not finite.")
     return Result(
         name=name,
         record=record,

@@ -161,7 +161,10 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         :raises ValueError: if the data do not fit the model.
         """
         expected_log_likelihood, kl = self.bound_terms(data, num_samples, seed)
-        return expected_log_likelihood - kl
+        elbo = expected_log_likelihood - kl
+        if tf.executing_eagerly():
+            check_outputs(self.check_data(data), elbo, what="The bound")
+        return elbo
 
     def maximum_log_likelihood_objective(
         self, data: tuple[Any, Any], seed: Seed = None
@@ -179,6 +182,8 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """The two terms of the bound, whose difference is :meth:`elbo`.
+
+        They may be NaN where the data are finite: training wants to see that.
 
         :param data: X [B, D] and Y [B, Q]: all rows, or a minibatch.
         :param num_samples: S; the model's own by default.
@@ -199,9 +204,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
             self.likelihood, X, mean, variance, Y, fold_in(seed, 2)
         )
         per_row = tf.reduce_mean(log_likelihoods)
-        terms = float(self.num_data) * per_row, propagated.kl
-        check_outputs([X, Y], *terms, what="The bound")
-        return terms
+        return float(self.num_data) * per_row, propagated.kl
 
     @check_shapes("return: []")
     def iwbo(self, data: tuple[Any, Any], num_samples: int, seed: Seed = None) -> tf.Tensor:

@@ -45,9 +45,9 @@ class RowUnits(tfp.bijectors.AutoCompositeTensorBijector):
         return tf.reduce_sum(entries * tf.math.log(tf.linalg.diag_part(L)), axis=-1)
 
 
-def has_row_units(parameter: gpflow.Parameter) -> bool:
+def has_row_units(parameter: gpflow.Parameter | tf.Variable) -> bool:
     """Whether a parameter is a precision whose root has a unit for each row."""
-    waiting = [parameter.transform]
+    waiting = [getattr(parameter, "transform", None)]  # Keras networks have variables
     while waiting:
         bijector = waiting.pop()
         if isinstance(bijector, RowUnits):

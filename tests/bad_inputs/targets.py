@@ -354,7 +354,6 @@ _add(
 
 _OF_DATA: dict[str, Any] = {
     "DeepGP.elbo": lambda X, Y: model().elbo((X, Y), seed=0),
-    "DeepGP.bound_terms": lambda X, Y: model().bound_terms((X, Y), seed=0),
     "DeepGP.training_loss": lambda X, Y: model().training_loss((X, Y), seed=0),
     "DeepGP.predict_log_density": lambda X, Y: model().predict_log_density((X, Y), S, seed=0),
     "DeepGP.first_non_finite": lambda X, Y: model().first_non_finite((X, Y), seed=0),
