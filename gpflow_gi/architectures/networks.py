@@ -16,6 +16,9 @@ from ..validation import is_one_of, positive_number, shown
 
 Method: TypeAlias = Literal["global", "local", "factorised", "prior"]
 
+_LARGEST_SCALE = 1e15
+"""Of a prior: squares have room, in float32 too."""
+
 METHODS: tuple[Method, ...] = ("global", "local", "factorised", "prior")
 """What a layer can have."""
 
@@ -81,6 +84,11 @@ def prior_maker(
     :raises TypeError: if `prior` is neither a name nor a function.
     """
     prior_scale = positive_number("prior_scale", prior_scale)
+    if not 1 / _LARGEST_SCALE < prior_scale < _LARGEST_SCALE:
+        raise ValueError(
+            f"prior_scale must be below {_LARGEST_SCALE:g} and above its inverse, but is "
+            f"{prior_scale:g}: its square has no room."
+        )
     if isinstance(prior, str):
         priors = dict(PRIORS)
         if kernel_size is not None:
@@ -156,7 +164,13 @@ def last_posterior(
     """
     # The mean of the weights given the pseudo-data (the paper's eq. 8 and 9).
     B = np.eye(A.shape[1]) / deviation**2 + (A.T * Lambda) @ A
-    W = np.linalg.solve(B, (A.T * Lambda) @ V)
+    try:
+        W = np.linalg.solve(B, (A.T * Lambda) @ V)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "The regression that the last layer starts from is singular by rounding, as where "
+            "columns of X are far from standardised (gpflow_gi.datasets.Standardiser)."
+        ) from None
     return _posterior(method, Z, W, deviation, V, Lambda, "full")
 
 

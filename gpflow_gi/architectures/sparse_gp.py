@@ -32,6 +32,6 @@ def build_sparse_gp(X: Any, Y: Any, num_inducing: int = 100, *, seed: int = 0) -
         layer.posterior.inducing_inputs.numpy(),
         q_mu=layer.posterior.q_mu.numpy(),
         q_sqrt=layer.posterior.q_sqrt.numpy(),
-        num_data=len(X),
+        num_data=start.num_data,
         num_latent_gps=layer.output_dim,
     )
