@@ -48,6 +48,7 @@ def test_all_bad_inputs():
     assert len(results) == len(cases()) > 10_000
 
 
+@pytest.mark.slow
 def test_the_table_of_the_page_is_what_comes_of_the_inputs():
     assert PAGE.read_text() == page(), "write it anew: python -m tests.bad_inputs --page"
 

@@ -185,6 +185,7 @@ def test_workers_without_the_folder_are_refused(cluster, tmp_path, counts):
     assert lines(counts, "begun") == []
 
 
+@pytest.mark.slow
 def test_a_trial_that_takes_all_workers_along_is_recorded(cluster, tmp_path):
     workers, one = ClusterWorkers(cluster.scheduler_address), trials({})[0]
     lost: Future = Future()

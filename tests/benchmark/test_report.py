@@ -95,6 +95,7 @@ def make(folder):
 # The files
 
 
+@pytest.mark.slow
 def test_all_files_are_there(reported):
     assert sorted(path.name for path in reported.iterdir()) == sorted(files.FILES)
     names = {path.name for path in (reported / "figures").iterdir()}
@@ -130,6 +131,7 @@ def test_markdown_has_the_figures_and_the_failures(reported):
     assert "No mean ranks: it takes 3 methods or more" in text
 
 
+@pytest.mark.slow
 def test_the_same_records_make_the_same_report(reported, elsewhere):
     out, _ = elsewhere
     for name in ("report.html", "report.md", "summary.csv", "differences.csv", "records.csv"):

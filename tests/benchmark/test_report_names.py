@@ -113,10 +113,12 @@ def check(folder, names):
     return made
 
 
+@pytest.mark.slow
 def test_odd_names_of_data_sets(tmp_path):
     check(sweep_of(tmp_path, ODD), ODD)
 
 
+@pytest.mark.longest
 def test_odd_names_of_methods_budgets_hosts_and_errors(tmp_path):
     """The names of one column in turn: what a record says of itself is anybody's."""
     for i, name in enumerate(ODD):

@@ -82,6 +82,7 @@ def test_every_method_gives_a_whole_record(method, request):
     json.dumps(with_none_for_non_finite(record), allow_nan=False)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_the_same_trial_has_the_same_numbers_and_leaves_no_setting_behind():
     gpflow.config.set_default_float(np.float32)
@@ -93,6 +94,7 @@ def test_the_same_trial_has_the_same_numbers_and_leaves_no_setting_behind():
     assert gpflow.default_float() == np.float32
 
 
+@pytest.mark.slow
 def test_an_exact_gp_is_gpflows():
     """Every number that a trial has for it, from GPR and the definitions."""
     table = sine(unit=100.0)
@@ -122,6 +124,7 @@ def test_an_exact_gp_is_gpflows():
     assert record["cost"]["num_parameters"] == 5
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_gp_on_many_rows_is_a_sparse_one(exact_gp):
     few = dict(METHODS["gp"].settings, max_exact_rows=50)

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from gpflow_gi.datasets import UCI_SETS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "datasets.md").read_text("utf-8")
@@ -22,6 +24,7 @@ def test_the_table_of_sets():
     assert rows_of_the_table_below("The sets") == expected
 
 
+@pytest.mark.longest
 def test_the_table_of_duplicates_is_what_its_script_prints(published, capsys):
     (script,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     exec(script, {})

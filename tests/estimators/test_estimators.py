@@ -39,6 +39,7 @@ def rings():
     return X, np.array(["inner", "middle", "outer"])[ring]
 
 
+@pytest.mark.slow
 @regressors
 def test_regression(estimator, waves):
     X, y = waves
@@ -51,6 +52,7 @@ def test_regression(estimator, waves):
     np.testing.assert_array_equal(model.predict(X[100:]), mean)
 
 
+@pytest.mark.slow
 @regressors
 def test_moments_draws_and_densities_are_of_one_distribution(estimator, waves):
     X, y = waves
@@ -72,6 +74,7 @@ def test_moments_draws_and_densities_are_of_one_distribution(estimator, waves):
     np.testing.assert_allclose(model.log_density(X[:5], y[:5]), gaussian, atol=0.5)
 
 
+@pytest.mark.slow
 @regressors
 def test_scaling_of_inputs_and_targets_is_inside(estimator, waves):
     X, y = waves
@@ -84,6 +87,7 @@ def test_scaling_of_inputs_and_targets_is_inside(estimator, waves):
     np.testing.assert_allclose(plain.input_scaling_.mean, X[:60].mean(axis=0))
 
 
+@pytest.mark.slow
 def test_several_targets(waves):
     X, y = waves
     Y = np.column_stack([y, -2.0 * y, np.full(len(y), 7.0)])
@@ -97,6 +101,7 @@ def test_several_targets(waves):
         model.log_density(X[:4], y[:4])
 
 
+@pytest.mark.slow
 @classifiers
 @pytest.mark.parametrize("num_classes", [2, 3])
 def test_classification(estimator, num_classes, rings):
@@ -149,6 +154,7 @@ def test_text_is_no_target(waves):
         BNNRegressor(**SMALL).fit(X, np.where(y > 0, "high", "low"))
 
 
+@pytest.mark.slow
 @regressors
 def test_the_same_seed_gives_the_same_and_files_keep_it(estimator, waves):
     X, y = waves
@@ -196,6 +202,7 @@ def test_settings_are_checked_before_training(setting, message, waves):
         estimator.fit(*waves)
 
 
+@pytest.mark.slow
 def test_a_whole_number_is_a_learning_rate(waves):
     X, y = waves
     one, other = (

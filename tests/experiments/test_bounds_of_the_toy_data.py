@@ -65,6 +65,7 @@ def draw(module, results):
     return figure.axes
 
 
+@pytest.mark.slow
 def test_tightness_on_several_draws(monkeypatch):
     settings = replace(toy_iwbo.USUAL, num_data_sets=2, num_inducing=6, **LESS)
     monkeypatch.setattr(toy_iwbo, "USUAL", settings)
@@ -137,6 +138,7 @@ def test_what_is_swept_over(made_up, fast):
     assert all(len(call[0].X) == 100 for call in made_up)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module, values", [(prior_scale, (0.5, 2.0)), (num_inducing, (1, 4))])
 def test_a_tiny_sweep(monkeypatch, module, values):
     settings = replace(module.USUAL, values=values, num_runs=1, **LESS)

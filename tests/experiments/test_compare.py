@@ -32,6 +32,7 @@ def diabetes_run(tmp_path_factory):
     return out, run(*arguments, "--out", str(out))
 
 
+@pytest.mark.longest
 @pytest.mark.compiled
 def test_run_ends_with_one_table(diabetes_run):
     out, said = diabetes_run

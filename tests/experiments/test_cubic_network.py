@@ -43,6 +43,7 @@ def test_inducing_inputs_that_do_not_fit_are_refused(inducing_inputs):
         build_bnn(DATA.X, DATA.Y, inducing_inputs=inducing_inputs)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_training_raises_the_bound_and_both_bounds_are_measured(monkeypatch):
     monkeypatch.setattr(cubic_network, "WIDTHS", (5,))

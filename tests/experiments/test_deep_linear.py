@@ -36,6 +36,7 @@ def test_one_layer_is_the_true_model():
     )
 
 
+@pytest.mark.slow
 def test_bounds_lie_below_the_evidence(monkeypatch, tmp_path):
     """At their start: slower tests train them."""
     monkeypatch.setattr(deep_linear, "FAST", TINY)

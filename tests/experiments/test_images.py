@@ -110,6 +110,7 @@ def test_measures_are_those_of_the_predictions(monkeypatch):
     assert measured["entropy"]["inside"][2] == 1.0  # 0.50 of 2.30 nats
 
 
+@pytest.mark.slow
 def test_a_network_that_fails_leaves_the_others(monkeypatch):
     def fit(model, *_, **__):
         raise images.NonFiniteError("The bound is NaN.", step=1, record=FitRecord())

@@ -82,6 +82,7 @@ def test_a_method_is_compared_where_it_should_be(rng):
     assert itself == pytest.approx(1.25 * np.sqrt(1 / 3000 + 1 / 6000), rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_tiny_run(monkeypatch):
     monkeypatch.setattr(toy, "USUAL", TINY)
     monkeypatch.setattr(toy, "nuts", no_nuts)

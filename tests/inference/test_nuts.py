@@ -59,6 +59,7 @@ def ignore_warnings(*args, **kwargs):
 # ------------------------------------------------------------------------------ exact posteriors
 
 
+@pytest.mark.slow
 def test_bayesian_linear_regression(rng):
     P = 2
     X, Y = random_data(rng, P)
@@ -95,6 +96,7 @@ def test_bayesian_linear_regression(rng):
     np.testing.assert_allclose(result.log_density[-1], -0.5 * (squares + constants))
 
 
+@pytest.mark.longest
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_scale_of_the_prior(dtype, rng):
     gpflow.config.set_default_float(dtype)
@@ -159,6 +161,7 @@ def sampled():
     return X, Y, result
 
 
+@pytest.mark.longest
 def test_predictions_average_over_the_draws(sampled):
     X, Y, result = sampled
     lower, upper = result.weights[0], result.weights[2]
@@ -223,6 +226,7 @@ def test_seeds(rng):
     assert np.all(one.weights[0] != other.weights[0])
 
 
+@pytest.mark.slow
 def test_the_model_is_left_alone(rng):
     X, Y = random_data(rng)
     bottom = DenseLayer(D, 3, GlobalInducing(4, 3), prior=StandardPrior(0.7, learn_scale=True))
@@ -252,6 +256,7 @@ def test_the_model_is_left_alone(rng):
 # -------------------------------------------------------------------------- warnings and errors
 
 
+@pytest.mark.slow
 def test_warnings(rng):
     # Almost no noise and no time to find out.
     with pytest.warns(UserWarning) as caught:

@@ -85,6 +85,7 @@ def two_layers(rng, num_samples=None):
     return deep_gp(random_layer(rng, 2, num_samples=num_samples), random_layer(rng, 1))
 
 
+@pytest.mark.slow
 def test_two_layers_give_the_same_bound_in_expectation(rng):
     tf.random.set_seed(0)
     S, repeats = 4000, 12
@@ -101,6 +102,7 @@ def test_two_layers_give_the_same_bound_in_expectation(rng):
     assert abs(ours - theirs) < 4.5 * error
 
 
+@pytest.mark.slow
 def test_two_layers_give_the_same_predictions_in_expectation(rng):
     tf.random.set_seed(0)
     S, repeats = 1000, 10
@@ -152,6 +154,7 @@ ONE_LAYER = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", ONE_LAYER.values(), ids=ONE_LAYER)
 def test_one_layer_is_equal(build, rng):
     model, (X, Y) = deep_gp(build(rng)), random_data(rng, P=2)

@@ -74,6 +74,7 @@ def differ(first, second):
 # ------------------------------------------------------------------------------------------- loss
 
 
+@pytest.mark.slow
 def test_steps_are_those_of_fit(rng):
     """The loss is per row, so that a rate N times as high makes the same steps, samples and all."""
     data = data_of(rng)
@@ -143,6 +144,7 @@ def test_priors_of_parameters_belong_to_the_loss(rng):
     assert loss["kl"] == without["kl"]
 
 
+@pytest.mark.longest
 @pytest.mark.compiled
 def test_compiled_and_eager_steps_are_the_same(rng):
     data = data_of(rng)
@@ -204,6 +206,7 @@ def test_what_is_frozen_stays(rng):
     assert moved == trainable != frozen and not all(moved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", [two_layers, deep_features])
 def test_weights_files_restore_every_weight_and_the_optimizer(build, rng, tmp_path):
     """Two epochs, a file, and two more in another model are four epochs."""
@@ -270,6 +273,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path):
 # -------------------------------------------------------------------------------------- callbacks
 
 
+@pytest.mark.slow
 def test_callbacks(rng, tmp_path):
     """With a change that nothing reaches, the first epoch is the best, and patience ends."""
     callbacks = tf_keras.callbacks

@@ -145,6 +145,7 @@ def test_a_prior_for_another_kernel_is_refused():
         layer_with(gi.posteriors.Prior(), gi.priors.SpatialIWPrior(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["global", "factorised"])
 def test_a_network_with_it_trains_and_is_stored(kind, rng, tmp_path):
     X = rng.normal(size=(9, *SHAPE))

@@ -30,6 +30,7 @@ MIXES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_samples", [1, 2])
 @pytest.mark.parametrize("kinds", MIXES, ids=lambda kinds: "-".join(kinds))
 def test_gradients_agree_with_finite_differences(kinds, num_samples, rng):
@@ -56,6 +57,7 @@ def test_gradients_agree_with_finite_differences(kinds, num_samples, rng):
 SOME_MIXES = [("global", "full"), ("local", "global"), ("prior", "local", "full")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", SOME_MIXES, ids=lambda kinds: "-".join(kinds))
 def test_many_samples_at_once_estimate_the_same_bound(kinds, rng):
     model = random_deep_gp(rng, kinds)
@@ -65,6 +67,7 @@ def test_many_samples_at_once_estimate_the_same_bound(kinds, rng):
     assert np.abs(one - many) < 4.5 * np.hypot(one_error, many_error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("top", ["global", "local"])
 def test_a_local_layer_that_is_the_prior_equals_a_prior_layer(top, rng):
     """Two routes to one bound: extending the basis from [Z; U], and starting it at U."""

@@ -31,6 +31,7 @@ def test_no_rows_at_all():
     assert values.shape == (0, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_rows_of_unknown_number_are_chunked_alike(rng, monkeypatch):
     """Eager with a known number of rows, and compiled for any number: the same noise."""

@@ -68,6 +68,7 @@ def test_a_frozen_posterior_has_them(name, rng):
     np.testing.assert_allclose(np.sum(probability, axis=1), 1.0, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_images(rng):
     X, Y = rng.normal(size=(N, 4, 4, 1)), (np.arange(N) % 3)[:, None]
     model = build_resnet(X, Y, width=2, num_blocks=1, num_inducing=N)

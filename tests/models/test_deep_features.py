@@ -149,6 +149,7 @@ def test_every_weight_has_a_gradient(model, rng):
         assert gradient is not None and (weight.shape.rank == 1 or np.any(gradient != 0))
 
 
+@pytest.mark.slow
 def test_fit_trains_the_network(rng):
     model = build(sequential())
     net = model.layers[0].function
@@ -168,6 +169,7 @@ def test_keras_trains_the_network(rng):
     assert np.any(before[0] != net.get_weights()[0]) and np.any(before[2] != net.get_weights()[2])
 
 
+@pytest.mark.slow
 def test_a_frozen_layer_is_not_trained(rng):
     model = build(sequential())
     first, second = model.layers[0].function.layers
@@ -197,6 +199,7 @@ def copies_of(model, tmp_path):
         yield pickle.loads(pickle.dumps(model))
 
 
+@pytest.mark.slow
 def test_copies_are_whole_and_apart(model, rng, tmp_path):
     X = rng.normal(size=(4, D))
     freeze_the_last(model)

@@ -174,6 +174,7 @@ def test_the_bound_is_below_the_evidence_anywhere_else(rng):
             assert model.elbo((X, Y)) < evidence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernels", ["shared", "separate"])
 def test_one_local_layer_is_gpflows_svgp(rng, kernels):
     P, M, N = 3, 5, 8

@@ -40,6 +40,7 @@ def made(kind, rng):
     return model, X, (Y > 0).astype(float) if kind == "softmax" else Y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_predictions_are_those_of_the_model(kind, rng):
     """Up to the noise of S samples, whose size the spread over seeds tells."""
@@ -82,6 +83,7 @@ def test_a_row_has_the_same_numbers_in_whatever_batch(kind, rng):
         np.testing.assert_allclose(one.numpy()[order], other, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_training_the_model_does_not_change_it(rng):
     model, X, Y = made("local then global", rng)
     frozen = model.posterior(5, seed=1)

@@ -36,6 +36,7 @@ def one_layer(rng, kind) -> gi.models.DeepGP:
 # ------------------------------------------------------------------------------------- training
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_training_loss_closure(model, data):
     loss = model.training_loss(data, seed=1)
@@ -60,6 +61,7 @@ def test_closure_over_an_iterator_takes_ragged_batches(compile, data, rng):
         closure()
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_scipy_is_deterministic_with_a_seed(data, rng):
     def fitted_bound() -> tuple[float, float]:

@@ -115,6 +115,7 @@ def test_locations_of_an_image_meet_the_same_weights(rng):
     np.testing.assert_allclose(variance, 0.0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @mixes
 def test_the_bound_is_the_mean_of_sampled_ones(kinds, rng):
@@ -127,6 +128,7 @@ def test_the_bound_is_the_mean_of_sampled_ones(kinds, rng):
     assert abs(sampled - many) < 5 * np.hypot(error, many_error)
 
 
+@pytest.mark.slow
 @mixes
 def test_a_draw_is_one_function(kinds, rng):
     model = random_network(rng, kinds, prior="scale")
@@ -163,6 +165,7 @@ def test_all_predictions_agree(kinds, rng):
     assert np.all(np.abs(np.exp(density) - estimate) < 5 * np.sqrt(2) * error)
 
 
+@pytest.mark.longest
 @pytest.mark.compiled
 def test_seeds_and_compilation_do_not_matter(rng):
     model = random_network(rng, MIXES[0], prior="scale")
@@ -228,6 +231,7 @@ def test_a_network_trains(rng):
     assert model.elbo((X, Y), num_samples=20, seed=0) > before + 20
 
 
+@pytest.mark.slow
 def test_sample_prior_forgets_the_posterior(rng):
     model = random_network(rng, MIXES[0])
     values = model.sample_prior(300, seed=0)(random_images(rng)[0]).numpy()

@@ -48,6 +48,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("make, kinds, options", MODELS.values(), ids=MODELS.keys())
 def test_one_sample_gives_the_elbo_and_more_give_more(make, kinds, options, rng):
@@ -100,6 +101,7 @@ def test_weights_are_unbiased_for_the_evidence(kernel, rng):
     assert elbo < mean < evidence + 5 * error
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     "make, kinds", [(random_bnn, ("global", "own")), (random_deep_gp, ("local", "full"))]
@@ -124,6 +126,7 @@ def test_chunks_are_independent_and_alike(make, kinds, monkeypatch, rng):
         assert abs(mean - expected) < 5 * np.hypot(error, expected_error)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_eager_calls_are_compiled_once_and_notice_a_new_part(rng):
     data = random_data(rng, N=6)

@@ -26,6 +26,7 @@ MIXES = [
 mixes = pytest.mark.parametrize("kinds, prior", MIXES, ids=lambda value: str(value))
 
 
+@pytest.mark.slow
 @mixes
 def test_a_draw_is_one_function(kinds, prior, rng):
     model = random_bnn(rng, kinds, prior=prior, P=2)
@@ -95,6 +96,7 @@ def mixed_model(rng):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_networks_and_processes_mix(rng):
     model = mixed_model(rng)

@@ -45,6 +45,7 @@ def images_below_a_gp(rng):
     return gi.models.DeepGP([flatten, layer], likelihood, num_data=9, inducing_inputs=U)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     "make",
@@ -107,6 +108,7 @@ def test_nothing_but_tensorflow_is_needed(rng, tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "mean.npy"), mean, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_signature_takes_images_where_the_model_does(rng, tmp_path):
     for name, make in {"images": images, "rows": network}.items():
         gi.export(make(rng, "global"), tmp_path / name, num_samples=2)
