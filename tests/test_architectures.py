@@ -52,6 +52,7 @@ def test_global_and_local_models_start_as_the_same_function(rng):
     assert max(one_error, other_error) < 0.02 * len(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["global", "local", ["local", "global"]])
 @pytest.mark.parametrize("D", [1, 8, 90])
 def test_training_gains_from_the_first_steps_on(inference, D, rng):

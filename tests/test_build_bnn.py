@@ -31,6 +31,7 @@ def posteriors(model):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "inference, prior",
     [*zip(INFERENCE, 2 * ["neal", "standard", "scale"], strict=True), ("global", "scale")],
@@ -89,6 +90,7 @@ def test_priors_by_function_and_by_scale(data):
     assert first is not last and first.shape == last.shape == 3.0
 
 
+@pytest.mark.slow
 def test_float32_trains(data):
     gpflow.config.set_default_float(np.float32)
     gpflow.config.set_default_jitter(1e-4)

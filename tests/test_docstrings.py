@@ -17,6 +17,7 @@ MODULES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES)
 def test_examples(module):
     results = doctest.testmod(import_module(module))

@@ -19,6 +19,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 WORDS = " ".join(README.split())
 
 
+@pytest.mark.slow
 def test_the_examples_fit_their_data(capsys):
     matplotlib.use("Agg")
     deep_gp, network, estimator = re.findall(r"```python\n(.*?)```", README, re.DOTALL)

@@ -185,6 +185,7 @@ def test_predictions_average_over_the_draws(sampled):
     np.testing.assert_allclose(covariance[0], np.cov(f[..., 0].T, ddof=0), atol=1e-10)
 
 
+@pytest.mark.slow
 def test_few_samples_come_from_all_chains(sampled):
     X, _, result = sampled
     few, _ = result.model.predict_y_components(X, num_samples=8)

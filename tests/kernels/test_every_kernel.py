@@ -179,6 +179,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return calls
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore:.*experimental")
 @pytest.mark.parametrize("case", EVERY_CASE)
@@ -206,6 +207,7 @@ def test_vectorised_samples(case: Case, checked: list[str], rng: np.random.Gener
     assert len(checked) >= 2 * len(eager)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*experimental")
 @pytest.mark.parametrize("kind", ["global", "local"])
 @pytest.mark.parametrize("case", EVERY_CASE)

@@ -59,6 +59,7 @@ def test_a_gp_layer_with_the_bnn_kernel_is_a_dense_layer(M, nonlinearity, precis
                 np.testing.assert_allclose(mine, other, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DENSE_KINDS)
 @pytest.mark.parametrize("prior", ["neal", "standard", "scale"])
 @pytest.mark.parametrize("sampled", [False, True])

@@ -138,6 +138,7 @@ def test_only_the_data_term_is_scaled(rng):
     np.testing.assert_allclose(model.elbo(data, seed=0), scaled - kl)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("kinds", [("local", "full", "global"), ("prior", "local")])
 def test_eager_and_compiled_agree(kinds, rng):

@@ -222,6 +222,7 @@ def test_a_class_of_ones_own_is_not_looked_for(tmp_path):
         gi.load(tmp_path / "model.gi")
 
 
+@pytest.mark.slow
 def test_posterior_and_draws_are_of_the_model_as_it_was(model, rng):
     X = rng.normal(size=(4, D))
     posterior, draws = model.posterior(3, seed=0), model.sample_functions(3, seed=0)

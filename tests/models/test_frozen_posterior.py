@@ -68,6 +68,7 @@ def test_predictions_are_those_of_the_model(kind, rng):
     assert np.all(np.abs(np.mean(found, 0) - np.mean(expected, 0)) < 5 * error + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_row_has_the_same_numbers_in_whatever_batch(kind, rng):
     model, X, Y = made(kind, rng)

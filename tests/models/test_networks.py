@@ -116,6 +116,7 @@ def test_networks_and_processes_mix(rng):
     assert np.isfinite(model.elbo(data, seed=0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", ["neal", "scale"])
 def test_seeds_and_compilation_do_not_matter(prior, rng):
     model = random_bnn(rng, ("global", "factorised", "own full"), prior=prior)

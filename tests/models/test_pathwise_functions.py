@@ -69,6 +69,7 @@ def test_equal_inputs_give_equal_outputs(name, rng):
     assert np.all(model.sample_functions(S, seed=1)(X) != first[:, :4])
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @models
 def test_inside_a_compiled_function(name, rng):

@@ -69,6 +69,7 @@ def two_global_numbers() -> list[float]:
     return [tf.random.uniform([]).numpy() for _ in range(2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", EAGER_METHODS.values(), ids=EAGER_METHODS)
 def test_seeds(method, model, data, two_global_numbers):
     tf.random.set_seed(4)
@@ -102,6 +103,7 @@ def test_compiled_is_eager(name, model, data):
         assert_equal(values, numbers(METHODS[name], model, data, seed), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_compiled_without_a_seed_is_fresh_at_every_call(model, data):
     method = METHODS["elbo"]

@@ -74,6 +74,7 @@ def test_one_of_everything_but_samples(kinds, rng):
 S, SIZES, N = 2, {"D": 3, "width": 4, "P": 5, "M": 6}, 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", MIXES, ids="-".join)
 def test_different_numbers_of_everything(kinds, rng):
     model = deep_gp(rng, kinds, **SIZES)

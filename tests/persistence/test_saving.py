@@ -72,6 +72,7 @@ def there_and_back(model, tmp_path, **arguments):
     return gi.load(tmp_path / "model", **arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel_class", "i"),
     [(cls, i) for cls in KERNELS for i in range(len(KERNELS[cls]))],
@@ -88,6 +89,7 @@ def test_every_kernel(kernel_class, i, rng, tmp_path):
     assert_same(model, there_and_back(model, tmp_path), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("likelihood_class", "i"),
     [(cls, i) for cls in LIKELIHOODS for i in range(len(LIKELIHOODS[cls]))],
@@ -114,6 +116,7 @@ def test_every_likelihood(likelihood_class, i, rng, tmp_path):
         np.testing.assert_array_equal(mine, its)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["global", "local", "prior", ["local", "global"]])
 @pytest.mark.parametrize(
     "mean_function",
@@ -134,6 +137,7 @@ def test_deep_gps(inference, mean_function, rng, tmp_path):
     assert_same(model, there_and_back(shaken(model), tmp_path), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", INFERENCE)
 @pytest.mark.parametrize("prior", ["neal", "standard", "scale"])
 def test_networks(inference, prior, rng, tmp_path):
@@ -187,6 +191,7 @@ def test_a_spatial_prior(rng):
         np.testing.assert_array_equal(getattr(mine, field), getattr(its, field))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["global", "location", "local", "factorised", "prior"])
 def test_convolutions_and_blocks(kind, rng, tmp_path):
     shape = (4, 4, 2)
@@ -331,6 +336,7 @@ def test_what_was_read_goes_on_training_as_what_was_saved(rng, tmp_path):
     assert_same(model, read, X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", ["deep_gp", "bnn"])
 def test_fitted_models_can_be_pickled_and_checkpointed(build, rng, tmp_path):
     X = rng.normal(size=(20, D))

@@ -48,6 +48,7 @@ def test_no_step_takes_a_precision_past_its_bounds(dtype):
         np.testing.assert_allclose(posterior.pseudo_precision, bound, rtol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["global", "local"])
 def test_float32_trains(inference, rng):
     gpflow.config.set_default_float(np.float32)
@@ -63,6 +64,7 @@ def test_float32_trains(inference, rng):
     assert mean.dtype == np.float32 and np.all(variance > 0)
 
 
+@pytest.mark.slow
 def test_float32_and_float64_agree(rng):
     X, Y = random_data(rng, N=30)
     bounds = []

@@ -25,6 +25,7 @@ def build(X, Y):
     return gi.architectures.build_deep_gp(X, Y, num_layers=2, num_inducing=10, seed=0)
 
 
+@pytest.mark.slow
 def test_deep_gp_trains_and_resumes(tmp_path, monkeypatch):
     monkeypatch.setattr("gpflow_gi.training.checkpoints.EVERY_SECONDS", 0.0)
     X, Y = data()

@@ -38,6 +38,7 @@ def assert_close(a, b, tolerance):
         np.testing.assert_allclose(a[path], b[path], tolerance, tolerance, err_msg=path)
 
 
+@pytest.mark.slow
 def test_parameters_are_those_of_one_device(tmp_path):
     answers = run(tmp_path, "same_parameters")["same_parameters"]
     assert len(answers) == 8
@@ -50,6 +51,7 @@ def test_parameters_are_those_of_one_device(tmp_path):
     assert len({alone["bound"] for alone in answers[::2]}) == 4
 
 
+@pytest.mark.slow
 def test_replicas_objectives_add_up_to_that_of_one_device(steps):
     """The KL divergence and the log prior among it, with its weight, whatever the shares."""
     answers = steps["objective"]
@@ -67,6 +69,7 @@ def test_replicas_objectives_add_up_to_that_of_one_device(steps):
     assert [a["sizes"][0] for a in answers[::3]] == [21, 20, 7, 5, 3]
 
 
+@pytest.mark.slow
 def test_replicas_draw_independently(steps):
     (answer,) = steps["draws"]
     first, second = np.array(answer["hidden"])  # [S, N, P] at the same rows
@@ -90,6 +93,7 @@ def test_a_deep_gp_trains_as_on_one_device(tmp_path):
     assert shared - np.mean(answers[0]["start"]) > 100 * standard_error
 
 
+@pytest.mark.slow
 def test_failures_are_found_and_undone(runs):
     answers = runs["failures"]
     for alone, shared in zip(answers[::2], answers[1::2], strict=True):
