@@ -123,6 +123,15 @@ def test_any_byte_changed_and_any_length_is_noticed(tmp_path):
     assert unnoticed < 250
 
 
+def test_nothing_of_a_damaged_file_is_interpreted(tmp_path):
+    """A shape that is damaged may ask for all of the memory."""
+    path = tmp_path / "whole"
+    write(path, Saved({}, {}, {}, {"v": np.arange(3.0)}))
+    path.write_bytes(path.read_bytes().replace(b"(3,)", b"(9,)"))
+    with pytest.raises(DamagedError, match=r"it is damaged, at v\.npy"):
+        read(path, {})
+
+
 @pytest.mark.parametrize("harm", HARM)
 def test_the_one_before_a_damaged_one_is_taken(tmp_path, harm):
     Run(tmp_path).save(3, 5, 8)
