@@ -100,7 +100,8 @@ def test_every_public_function_has_cases():
         "ConditionedLayer", "FitRecord", "FrozenPosterior", "FunctionDraws", "Images",
         "KerasDeepGP", "KernelBasis", "Layer", "LayerDraw", "LayerFunction", "LoadError",
         "NonFiniteError", "NutsResult", "Posterior", "Prior", "Report", "SaveError", "UCISet",
-        "WeightPrior", "WeightScale", "DataError", "Array",
+        "WeightPrior", "WeightScale", "DataError", "Array", "Recovery", "RecoveryWarning",
+        "ConvergenceWarning",
         # Without arguments.
         "diabetes",
     }  # fmt: skip
