@@ -12,9 +12,7 @@ LARGEST_JITTER = 0.01
 
 
 def new_jitter_scale() -> tf.Variable:
-    """What a layer keeps as its `jitter_scale`: a variable, [], so that compiled functions see it
-    change.
-    """
+    """Make the `jitter_scale` of a layer: a variable, [], whose changes compiled functions see."""
     return tf.Variable(1.0, trainable=False, dtype=gpflow.default_float(), name="jitter_scale")
 
 

@@ -27,7 +27,7 @@ FOLDER = "records"
 """Where they are, in the folder of a sweep."""
 
 SET_ASIDE = ".damaged"
-"""What the names of files end in that were found where a record should be."""
+"""The endings of the names of files that were found where a record should be."""
 
 DONE, FAILED = "done", "failed"
 """What the status of a record can be."""
@@ -196,7 +196,7 @@ def encode(record: Mapping[str, Any]) -> bytes:
 
 
 def is_verified(record: Mapping[str, Any]) -> bool:
-    """Whether a record that was read has a checksum."""
+    """Return True if a record that was read has a checksum."""
     return "checksum" in record
 
 

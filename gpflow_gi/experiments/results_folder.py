@@ -109,5 +109,5 @@ def remove_file(path: Path) -> None:
 
 
 def _part(path: Path) -> Path:
-    """What a file is called until it is whole. What a killed run left is written over."""
+    """The name of a file until it is whole. One that a killed run left is written over."""
     return path.with_name(f".{path.name}.part")

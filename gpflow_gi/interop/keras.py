@@ -457,7 +457,7 @@ class KerasDeepGP(tf_keras.Model):
         return {mean.name: mean.result() for mean in self._means}
 
     def _cause(self, data: Any) -> str:
-        """What is not finite with the present parameters."""
+        """Name the part that is not finite with the present parameters."""
         found = None
         if isinstance(data, dict):
             batch = data["inputs"], data["targets"]

@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 INTERNAL = ("_self_", "_name_scope", "_scope_name")
-"""How attributes begin that TensorFlow makes by itself; no file holds them."""
+"""The beginnings of attributes that TensorFlow makes by itself; no file holds them."""
 
 
 @cache
@@ -37,7 +37,7 @@ def attributes_of(cls: type) -> frozenset[str]:
 
 
 def can_be_set(cls: type, name: str) -> bool:
-    """Whether setting an attribute replaces no code.
+    """Return True if setting an attribute replaces no code.
 
     :param cls: of the object.
     :param name: of the attribute.

@@ -26,7 +26,7 @@ CALLED = (
     tfp.distributions.Distribution,
     gpflow.likelihoods.Likelihood,
 )
-"""What is made by a call."""
+"""The classes whose objects are made by a call."""
 
 LARGEST_RESULT = LEAST_BYTES // 8
 """Numbers that a parameter, or an argument of a distribution, may come to."""

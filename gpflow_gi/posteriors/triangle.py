@@ -46,7 +46,7 @@ class RowUnits(tfp.bijectors.AutoCompositeTensorBijector):
 
 
 def has_row_units(parameter: gpflow.Parameter | tf.Variable) -> bool:
-    """Whether a parameter is a precision whose root has a unit for each row."""
+    """Return True if a parameter is a precision whose root has a unit for each row."""
     waiting = [getattr(parameter, "transform", None)]  # Keras networks have variables
     while waiting:
         bijector = waiting.pop()

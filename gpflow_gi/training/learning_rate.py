@@ -108,7 +108,7 @@ def plain_number(rate: Any) -> float:
 
 
 def has_own_schedule(optimizer: Any) -> bool:
-    """Whether the optimizer was made with a schedule for a rate."""
+    """Return True if the optimizer was made with a schedule for a rate."""
     # The public attribute gives the present value only, of a schedule too.
     rate = getattr(optimizer, "_learning_rate", None)
     return isinstance(rate, tf_keras.optimizers.schedules.LearningRateSchedule)
