@@ -55,8 +55,8 @@ from gpflow.ci_utils import reduce_in_tests  # the tests of this tutorial take f
 from gpflow.utilities import positive, triangular
 
 import gpflow_gi as gi
+from gpflow_gi.core.gaussians import FreeGaussian
 from gpflow_gi.plotting import COLOURS
-from gpflow_gi.whitened import FreeGaussian
 
 gpflow.config.set_default_jitter(1e-10)  # so that what should be equal is equal to many digits
 
@@ -428,7 +428,7 @@ print("a draw gives the same values again")
 # %% [markdown]
 # ## A posterior
 #
-# A posterior says which Gaussian stands over $z$. The library has several (`gpflow_gi.whitened`);
+# A posterior says which Gaussian stands over $z$. The library has several (`gpflow_gi.core.gaussians`);
 # the free one, with a full covariance, is the $q$ of SVGP. Over the weights to a unit it makes a
 # posterior that is correlated within a layer and independent between layers: something between
 # factorised and global.
@@ -477,7 +477,7 @@ check("FullCovariance", float(model.elbo((X, Y))), float(linear.log_marginal_lik
 # ## What to try next
 #
 # - A basis that leaves a residual, or whose functions depend on inducing inputs, is a subclass of
-#   `gpflow_gi.basis.Basis`; `gpflow_gi/kernels/basis.py` and `gpflow_gi/layers/dense.py` are the
+#   `gpflow_gi.core.basis.Basis`; `gpflow_gi/kernels/basis.py` and `gpflow_gi/layers/dense.py` are the
 #   two to read first.
 # - Put your classes into a module of your own: then `gi.save` stores models that use them. A file
 #   holds no code, so that `gi.load(path, trusted=[...])` must be given yours.

@@ -9,12 +9,12 @@ import numpy as np
 import tensorflow as tf
 from gpflow.likelihoods import Gaussian, Likelihood
 
+from ..core.validation import finite_array, numpy_seed, positive_integer, shown, true_or_false
+from ..kernels.nonlinearities import Nonlinearity, as_nonlinearity
 from ..layers import DenseLayer
 from ..models import DeepGP
 from ..models.targets import check_likelihood, check_targets
-from ..nonlinearities import Nonlinearity, as_nonlinearity
 from ..priors import WeightPrior
-from ..validation import finite_array, numpy_seed, positive_integer, shown, true_or_false
 from .networks import (
     Method,
     hidden_posterior,

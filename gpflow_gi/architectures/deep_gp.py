@@ -12,13 +12,13 @@ from gpflow.functions import MeanFunction
 from gpflow.kernels import Kernel, MultioutputKernel, SquaredExponential
 from gpflow.likelihoods import Gaussian, Likelihood
 
+from ..core.validation import all_finite, is_one_of, numpy_seed, positive_integer, shown
 from ..kernels import KernelBasis
 from ..layers import GPLayer
 from ..models import DeepGP
 from ..models.targets import check_likelihood, check_targets
 from ..posteriors import GlobalInducing, LocalInducing, Posterior, Prior
 from ..posteriors.pseudo_data import largest_precision
-from ..validation import all_finite, is_one_of, numpy_seed, positive_integer, shown
 from .start import (
     NOISE_VARIANCE,
     as_regression,

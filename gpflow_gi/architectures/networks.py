@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from ..core.random import as_seed
+from ..core.validation import is_one_of, positive_number, shown
 from ..posteriors import Factorised, GlobalInducing, LocalInducing, Posterior, Prior
 from ..posteriors.pseudo_data import largest_precision
 from ..priors import NealPrior, ScalePrior, SpatialIWPrior, StandardPrior, WeightPrior
-from ..seeds import as_seed
-from ..validation import is_one_of, positive_number, shown
 
 Method: TypeAlias = Literal["global", "local", "factorised", "prior"]
 

@@ -12,13 +12,13 @@ import tensorflow as tf
 from gpflow.keras import tf_keras
 from gpflow.likelihoods import Likelihood, Softmax
 
-from ..convolution import Convolution
+from ..core.convolution import Convolution
+from ..core.validation import finite_array, numpy_seed, positive_integer
+from ..kernels.nonlinearities import relu
 from ..layers import Conv2DLayer, DenseLayer, Residual
 from ..models import DeepGP
 from ..models.targets import check_likelihood, check_targets
-from ..nonlinearities import relu
 from ..priors import WeightPrior
-from ..validation import finite_array, numpy_seed, positive_integer
 from .networks import (
     Method,
     hidden_posterior,

@@ -15,7 +15,7 @@ from gpflow.likelihoods import (
     SwitchedLikelihood,
 )
 
-from ..validation import finite_array
+from ..core.validation import finite_array
 
 NOISE_VARIANCE = 0.1
 """Of a Gaussian likelihood at the start, in units of the targets' variance."""

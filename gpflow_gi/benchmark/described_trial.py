@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from . import train  # noqa: F401  (here, before the trial's clock runs)
+from . import train  # noqa: F401  (here, before the trial's clock runs
 from .budgets import Budget
 from .data import table_of
 from .methods import METHODS

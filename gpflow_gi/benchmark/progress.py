@@ -6,7 +6,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from gpflow_gi.printable import printable
+from gpflow_gi.core.printable import printable
 
 from .records import FAILED, Trial
 

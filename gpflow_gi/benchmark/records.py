@@ -20,8 +20,8 @@ from socket import gethostname
 from typing import Any
 
 from gpflow_gi._version import __version__
-from gpflow_gi.json_file import with_none_for_non_finite
-from gpflow_gi.printable import printable
+from gpflow_gi.core.json_file import with_none_for_non_finite
+from gpflow_gi.core.printable import printable
 
 FOLDER = "records"
 """Where they are, in the folder of a sweep."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gpflow_gi import architectures
 from gpflow_gi.architectures.start import centres
 from gpflow_gi.bounds import Estimate, estimate_elbo
-from gpflow_gi.held_out import predictive_components
+from gpflow_gi.metrics.held_out import predictive_components
 from gpflow_gi.training import fit
 from gpflow_gi.training.record import notes_not_warnings
 

@@ -63,8 +63,8 @@ def run_trial(
     import gpflow
 
     from gpflow_gi.benchmark.train import train_method
-    from gpflow_gi.held_out import HeldOut
-    from gpflow_gi.json_file import versions
+    from gpflow_gi.core.json_file import versions
+    from gpflow_gi.metrics.held_out import HeldOut
 
     inputs, targets = Standardiser.fit(train.X), Standardiser.fit(train.Y)
     with gpflow.config.as_context(), PeakMemory() as memory:

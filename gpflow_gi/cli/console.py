@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gpflow_gi.printable import printable
+from gpflow_gi.core.printable import printable
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 

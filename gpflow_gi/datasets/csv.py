@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import file_path, shown
+from ..core.validation import file_path, shown
 from .errors import DataError
 from .near import near_names
 from .table import MIN_ROWS, Array, Table

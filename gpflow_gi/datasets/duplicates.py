@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import true_or_false
+from ..core.validation import true_or_false
 from .table import Array, Table, check_table
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import real_array, shown
+from ..core.validation import real_array, shown
 from .errors import DataError
 from .table import row_numbers
 

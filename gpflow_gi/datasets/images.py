@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..validation import is_one_of, shown
+from ..core.validation import is_one_of, shown
 from .errors import DataError
 from .image_files import read_cifar10, read_mnist, read_svhn
 from .image_set import Images, as_images

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..validation import numpy_seed, probability, shown
+from ..core.validation import numpy_seed, probability, shown
 from .errors import DataError
 from .table import MIN_ROWS, Table, check_table
 

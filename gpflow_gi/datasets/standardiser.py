@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import finite_floats
+from ..core.validation import finite_floats
 from .table import Array
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import check_rank, check_same_rows, finite_floats, real_array, shown
+from ..core.validation import check_rank, check_same_rows, finite_floats, real_array, shown
 
 Array = NDArray[np.float64]
 

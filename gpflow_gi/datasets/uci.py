@@ -4,7 +4,7 @@ from io import BytesIO
 
 import numpy as np
 
-from ..validation import shown
+from ..core.validation import shown
 from .errors import DataError
 from .published_file import published_file
 from .splits import standard_split

@@ -7,7 +7,7 @@ names of the columns are not in the files; they are from the descriptions by the
 
 from dataclasses import dataclass
 
-from ..validation import is_one_of, shown
+from ..core.validation import is_one_of, shown
 from .errors import DataError
 from .near import near_names
 

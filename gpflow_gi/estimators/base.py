@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..core.validation import refuse_masked
 from ..datasets import Standardiser
-from ..validation import refuse_masked
 
 if TYPE_CHECKING:
     from gpflow.likelihoods import Likelihood
@@ -57,8 +57,8 @@ class Estimator(BaseEstimator):
         """
         import tensorflow as tf
 
+        from ..core.validation import positive_integer, positive_number
         from ..training import fit
-        from ..validation import positive_integer, positive_number
 
         learning_rate = positive_number("learning_rate", self.learning_rate)
         # Needed when training is done: a mistake is better found before.

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from ..validation import refuse_masked, shown
+from ..core.validation import refuse_masked, shown
 from .base import Array, Estimator
 
 

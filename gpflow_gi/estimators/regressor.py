@@ -9,8 +9,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
+from ..core.validation import positive_integer, real_array, refuse_masked
 from ..datasets import Standardiser
-from ..validation import positive_integer, real_array, refuse_masked
 from .base import Array, Estimator
 
 

@@ -20,7 +20,7 @@ from gpflow_gi import architectures, metrics
 from gpflow_gi.bounds import estimate_elbo
 from gpflow_gi.datasets import Standardiser, Table
 from gpflow_gi.experiments.settings import Settings
-from gpflow_gi.held_out import HeldOut, predictive_components
+from gpflow_gi.metrics.held_out import HeldOut, predictive_components
 from gpflow_gi.training import FitRecord, NonFiniteError, fit
 from gpflow_gi.training.record import notes_not_warnings
 

@@ -17,10 +17,10 @@ from matplotlib.figure import Figure
 from tabulate import tabulate
 
 from gpflow_gi import plotting
+from gpflow_gi.core.json_file import versions, with_none_for_non_finite
+from gpflow_gi.core.printable import labels, printable
 from gpflow_gi.experiments.compare import INTERVAL, Comparison, Failure, Result
 from gpflow_gi.experiments.results_folder import ResultsFolderError, put_file, remove_file
-from gpflow_gi.json_file import versions, with_none_for_non_finite
-from gpflow_gi.printable import labels, printable
 
 _LONGEST = 30
 """Characters of a name in a figure's title."""

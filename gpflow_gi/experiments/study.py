@@ -17,8 +17,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from gpflow_gi.core.json_file import versions, with_none_for_non_finite, write_json
 from gpflow_gi.experiments.catalogue import EXPERIMENTS, FILES
-from gpflow_gi.json_file import versions, with_none_for_non_finite, write_json
 
 RESOLUTION = 150
 """Of figures, in dots per inch."""

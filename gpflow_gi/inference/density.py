@@ -11,13 +11,13 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from gpflow.likelihoods import MultiClass
 
+from ..core.random import as_seed, fold_in, standard_normal
 from ..layers import DenseLayer, Deterministic, Layer
 from ..layers.dense import DenseDraw
 from ..models import DeepGP
 from ..models.connections import describe
 from ..models.integration import log_prob
 from ..priors import ScalePrior
-from ..seeds import as_seed, fold_in, standard_normal
 
 tfd = tfp.distributions
 

@@ -13,11 +13,11 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from numpy.typing import NDArray
 
+from ..core.random import Seed, as_seed, fold_in
+from ..core.validation import finite_array, positive_integer, positive_number, shown
 from ..layers import DenseLayer
 from ..models import DeepGP
 from ..posteriors import Recorded
-from ..seeds import Seed, as_seed, fold_in
-from ..validation import finite_array, positive_integer, positive_number, shown
 from .convergence import LARGEST_R_HAT, LEAST_EFFECTIVE_SAMPLES, Convergence
 from .density import WeightDensity
 

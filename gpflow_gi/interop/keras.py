@@ -11,17 +11,17 @@ import numpy as np
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
-from ..jitter import jitter_scales
+from ..core.jitter import jitter_scales
+from ..core.random import Seed, as_seed, fold_in
+from ..core.validation import check_data, positive_integer, shown
 from ..models import DeepGP
 from ..models.deep_gp import DEFAULT_PREDICTION_SAMPLES
-from ..seeds import Seed, as_seed, fold_in
 from ..training import FitRecord, NonFiniteError, Recovery
 from ..training.arguments import check_num_data
 from ..training.guard import advice
 from ..training.learning_rate import make_optimizer, plain_number
 from ..training.recovery import EpochRecovery
 from ..training.steps import NON_FINITE
-from ..validation import check_data, positive_integer, shown
 
 WEIGHTS = ".weights.h5"
 """How the names of files with weights end. Keras' other formats leave out, or mix up, what no Keras

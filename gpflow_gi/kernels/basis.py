@@ -15,9 +15,9 @@ import gpflow
 import tensorflow as tf
 from gpflow.kernels import Kernel
 
-from .. import linalg
-from ..basis import Basis
-from ..cholesky import Cholesky
+from ..core import linalg
+from ..core.basis import Basis
+from ..core.cholesky import Cholesky
 from . import batched
 
 

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary, ref
 import tensorflow as tf
 from gpflow.kernels import Combination, Kernel, Product, Stationary, Sum
 
-from ..linalg import unfold
+from ..core.linalg import unfold
 from . import stationary
 
 

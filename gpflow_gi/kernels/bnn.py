@@ -10,8 +10,8 @@ from gpflow.kernels import Kernel
 from gpflow.kernels.base import ActiveDims
 from gpflow.utilities import positive
 
-from ..nonlinearities import Nonlinearity, as_nonlinearity
-from ..validation import finite_array, positive_integer, positive_number, shown, true_or_false
+from ..core.validation import finite_array, positive_integer, positive_number, shown, true_or_false
+from .nonlinearities import Nonlinearity, as_nonlinearity
 
 
 class BNNKernel(Kernel):

@@ -32,8 +32,8 @@ from gpflow.kernels import (
     Sum,
 )
 
-from .. import linalg
-from ..seeds import fold_in, standard_normal
+from ..core import linalg
+from ..core.random import fold_in, standard_normal
 from .bnn import BNNKernel
 
 Function: TypeAlias = Callable[[tf.Tensor], tf.Tensor]

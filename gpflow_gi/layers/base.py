@@ -19,8 +19,8 @@ from abc import ABC, abstractmethod
 import gpflow
 import tensorflow as tf
 
+from ..core.validation import shown
 from ..posteriors import Posterior, Prior
-from ..validation import shown
 
 
 class Layer(gpflow.Module, ABC):
@@ -155,7 +155,7 @@ class LayerDraw(ABC):
         """Values at `X` with the right distribution for each row, and rows independent given z.
 
         :param X: [N, D] or [S, N, D].
-        :param seed: [2], or a :class:`~gpflow_gi.row_seed.RowSeed`: of what z leaves open.
+        :param seed: [2], or a :class:`~gpflow_gi.core.row_seed.RowSeed`: of what z leaves open.
         :return: [N, P] or [S, N, P].
         """
 

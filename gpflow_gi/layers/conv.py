@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..convolution import Convolution, Padding
+from ..core.convolution import Convolution, Padding
+from ..core.gaussians import integrate
+from ..core.validation import is_one_of, positive_integer, shown
 from ..posteriors import Posterior
 from ..priors import WeightPrior
-from ..validation import is_one_of, positive_integer, shown
-from ..whitened import integrate
 from .base import LayerFunction, check_posterior
 from .weights import ConditionedWeights, WeightBasis, WeightLayer, check_prior
 

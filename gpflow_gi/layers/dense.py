@@ -6,10 +6,10 @@ import math
 
 import tensorflow as tf
 
+from ..core.gaussians import integrate
+from ..core.validation import positive_integer, true_or_false
 from ..posteriors import Posterior
 from ..priors import WeightPrior
-from ..validation import positive_integer, true_or_false
-from ..whitened import integrate
 from .base import LayerFunction, check_posterior
 from .weights import ConditionedWeights, WeightBasis, WeightLayer, check_prior
 

@@ -8,7 +8,7 @@ import gpflow
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
-from ..validation import shown
+from ..core.validation import shown
 from .base import Layer
 
 

@@ -17,14 +17,14 @@ from gpflow.kernels import (
     SharedIndependent,
 )
 
-from .. import linalg
-from ..jitter import new_jitter_scale
+from ..core import linalg
+from ..core.gaussians import WhitenedGaussian, integrate
+from ..core.jitter import new_jitter_scale
+from ..core.random import fold_in, standard_normal
+from ..core.validation import positive_integer, shown
 from ..kernels import KernelBasis, features
 from ..kernels.batched import flatten_rows
 from ..posteriors import Posterior
-from ..seeds import fold_in, standard_normal
-from ..validation import positive_integer, shown
-from ..whitened import WhitenedGaussian, integrate
 from .base import ConditionedLayer, Layer, LayerDraw, LayerFunction, check_posterior
 
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import tensorflow as tf
 
-from ..seeds import as_seed, fold_in
-from ..validation import shown
+from ..core.random import as_seed, fold_in
+from ..core.validation import shown
 from .base import ConditionedLayer, Layer, LayerDraw, LayerFunction
 from .deterministic import Deterministic, as_layers
 from .gp import GPLayer

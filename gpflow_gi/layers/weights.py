@@ -6,12 +6,12 @@ from abc import abstractmethod
 
 import tensorflow as tf
 
-from ..basis import Basis
+from ..core.basis import Basis
+from ..core.gaussians import WhitenedGaussian
+from ..core.random import as_seed
+from ..core.validation import shown
+from ..core.weight_root import WeightRoot
 from ..priors import NealPrior, WeightPrior, WeightScale
-from ..seeds import as_seed
-from ..validation import shown
-from ..weight_root import WeightRoot
-from ..whitened import WhitenedGaussian
 from .base import ConditionedLayer, Layer
 
 

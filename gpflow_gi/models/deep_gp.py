@@ -14,13 +14,9 @@ from gpflow.base import Parameter
 from gpflow.likelihoods import Likelihood
 from gpflow.models import BayesianModel, ExternalDataTrainingLossMixin
 
-from ..layers import Deterministic, Layer
-from ..layers.deterministic import as_layers
-from ..layers.residual import every_deterministic, every_layer
-from ..linalg import flat_rows
-from ..posteriors import LocalInducing
-from ..seeds import Seed, as_seed, fold_in, standard_normal
-from ..validation import (
+from ..core.linalg import flat_rows
+from ..core.random import Seed, as_seed, fold_in, standard_normal
+from ..core.validation import (
     check_rank,
     check_same_rows,
     data_pair,
@@ -30,6 +26,10 @@ from ..validation import (
     shown,
     true_or_false,
 )
+from ..layers import Deterministic, Layer
+from ..layers.deterministic import as_layers
+from ..layers.residual import every_deterministic, every_layer
+from ..posteriors import LocalInducing
 from . import importance, integration, mixture
 from .chunks import in_chunks, rows_per_chunk
 from .classes import check_classes, probabilities
@@ -683,8 +683,8 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of new targets, as moments of the mixture.
 
-        :param seed: [2], or a :class:`~gpflow_gi.row_seed.RowSeed`: of the points at which a Monte
-            Carlo likelihood is evaluated.
+        :param seed: [2], or a :class:`~gpflow_gi.core.row_seed.RowSeed`: of the points at which a
+            Monte Carlo likelihood is evaluated.
         :param mean: as in :meth:`moments_of_f`.
         :param variance: as the mean.
         :param X: [N, D].

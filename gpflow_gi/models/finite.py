@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..validation import all_finite
+from ..core.validation import all_finite
 
 _LARGE = 1e100
 """Numbers beyond are what makes sums and products overflow, if anything in the data does."""

@@ -16,9 +16,9 @@ from weakref import WeakKeyDictionary, ref
 
 import tensorflow as tf
 
+from ..core.random import fold_in
 from ..layers import GPLayer, LayerDraw
 from ..layers.residual import every_layer
-from ..seeds import fold_in
 from . import integration
 from .propagation import propagate_inducing
 

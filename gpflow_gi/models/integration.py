@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 from gpflow.likelihoods import Likelihood, MonteCarloLikelihood
 
-from ..seeds import standard_normal
+from ..core.random import standard_normal
 
 
 def points_per_row(likelihood: Likelihood) -> int:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 import gpflow
 import tensorflow as tf
 
+from ..core.random import fold_in
 from ..layers import Deterministic, LayerFunction
-from ..seeds import fold_in
 from .chunks import rows_per_chunk
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import cast
 import gpflow
 import tensorflow as tf
 
+from ..core.linalg import flat_rows
+from ..core.random import fold_in, standard_normal
 from ..layers import ConditionedLayer, Deterministic, Layer, LayerDraw
-from ..linalg import flat_rows
-from ..seeds import fold_in, standard_normal
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class Propagated:
         """Push rows up to the input of the last layer.
 
         :param X: [N, D].
-        :param seed: [2], or a :class:`~gpflow_gi.row_seed.RowSeed`: of what is drawn row by row.
+        :param seed: [2], or a :class:`~gpflow_gi.core.row_seed.RowSeed`: of what is drawn row by
+            row.
         :return: F, [N, D'] or [S, N, D'].
         """
         F = X

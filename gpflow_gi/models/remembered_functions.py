@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import tensorflow as tf
 
+from ..core.random import fold_in
 from ..layers import Deterministic, LayerDraw
-from ..seeds import fold_in
 
 if TYPE_CHECKING:
     from .deep_gp import DeepGP

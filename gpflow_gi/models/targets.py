@@ -15,7 +15,7 @@ from gpflow.likelihoods import (
     SwitchedLikelihood,
 )
 
-from ..validation import check_rank, finite_tensor, shown
+from ..core.validation import check_rank, finite_tensor, shown
 
 
 def check_likelihood(likelihood: Any) -> None:

@@ -9,6 +9,8 @@ import gpflow
 import tensorflow as tf
 from gpflow.likelihoods import ScalarLikelihood, SwitchedLikelihood
 
+from ..core.random import as_seed
+from ..core.validation import output_shape, positive_integer, positive_number
 from ..layers import DenseLayer, Deterministic, GPLayer, Layer
 from ..layers.base import check_posterior
 from ..layers.conv import Conv2DLayer
@@ -21,8 +23,6 @@ from ..posteriors import Factorised, LocalInducing, Recorded
 from ..posteriors.pseudo_data import PseudoData, check_kind
 from ..priors import ScalePrior, SpatialIWPrior
 from ..priors.gaussian import _GaussianPrior
-from ..seeds import as_seed
-from ..validation import output_shape, positive_integer, positive_number
 
 
 def check_model(model: DeepGP) -> None:

@@ -7,11 +7,11 @@ import os
 import gpflow
 import tensorflow as tf
 
-from ..jitter import jitter_scales
+from ..core.jitter import jitter_scales
+from ..core.random import Seed, as_seed
+from ..core.validation import file_path, positive_integer
 from ..models import DeepGP
 from ..models.deep_gp import DEFAULT_PREDICTION_SAMPLES
-from ..seeds import Seed, as_seed
-from ..validation import file_path, positive_integer
 from .saving import SaveError
 
 

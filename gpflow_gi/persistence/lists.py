@@ -19,8 +19,9 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
-from .. import kernels, layers, nonlinearities, posteriors, priors
-from ..convolution import Convolution
+from .. import kernels, layers, posteriors, priors
+from ..core.convolution import Convolution
+from ..kernels import nonlinearities
 from ..models import DeepGP
 from ..posteriors.pseudo_data import PseudoData
 from ..posteriors.triangle import RowUnits

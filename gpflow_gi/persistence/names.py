@@ -11,6 +11,12 @@ from . import lists
 Use: TypeAlias = Literal["object", "made", "named"]
 """How a file uses a thing: by setting attributes, by a call, or as it is."""
 
+MOVED = {
+    "gpflow_gi.convolution": "gpflow_gi.core.convolution",
+    "gpflow_gi.nonlinearities": "gpflow_gi.kernels.nonlinearities",
+}
+"""Modules by the names that they have in files of earlier versions."""
+
 
 def name_of(thing: Any) -> str | None:
     """Such as "gpflow.kernels.stationaries:Matern52"; None if it has no name to be found by.
@@ -34,6 +40,15 @@ def own_name(thing: Any) -> str | None:
     """
     module, path = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
     return f"{module}:{path}" if isinstance(module, str) and isinstance(path, str) else None
+
+
+def present_name(name: str) -> str:
+    """The name that a thing has now, of one that it has or had.
+
+    :param name: as :func:`name_of` gives it, or gave it in an earlier version.
+    """
+    module, colon, path = name.partition(":")
+    return f"{MOVED.get(module, module)}{colon}{path}"
 
 
 class Names:
@@ -80,7 +95,7 @@ class Names:
             raise LookupError(f"the file has {shown(name)} for a name")
         found = self.trusted(name)
         if found is None:
-            found = _listed(use).get(name)
+            found = _listed(use).get(present_name(name))
         if found is None:
             raise LookupError(_refusal(name, use))
         return found

@@ -11,9 +11,9 @@ from typing import Any
 import gpflow
 import numpy as np
 
-from ..json_file import versions
+from ..core.json_file import versions
+from ..core.validation import file_path
 from ..models import DeepGP
-from ..validation import file_path
 from . import archive
 from .archive import LoadError
 from .checking import check_model

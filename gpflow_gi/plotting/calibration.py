@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..validation import positive_integer, real_array, shares
+from ..core.validation import positive_integer, real_array, shares
 from .style import COLOURS, MISS, REFERENCE, Array, axes_or_current, column, tidy
 
 if TYPE_CHECKING:

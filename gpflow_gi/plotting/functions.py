@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import validation
-from ..metrics import mixture_moments, mixture_quantile
-from ..validation import shown
+from ..core import validation
+from ..core.validation import shown
+from ..metrics.mixtures import mixture_moments, mixture_quantile
 from .style import COLOURS, axes_or_current, check_rows, column, columns, tidy
 
 if TYPE_CHECKING:

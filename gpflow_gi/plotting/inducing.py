@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..validation import shown
+from ..core.validation import shown
 from .style import Array, axes_or_current, drawable, tidy
 
 if TYPE_CHECKING:

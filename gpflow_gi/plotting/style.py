@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import finite_floats, shown
+from ..core.validation import finite_floats, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

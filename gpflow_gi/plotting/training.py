@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..validation import shown
+from ..core.validation import shown
 from .style import COLOURS, Array, axes_or_current, tidy
 
 if TYPE_CHECKING:

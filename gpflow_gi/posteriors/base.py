@@ -5,8 +5,8 @@ from abc import ABC, abstractmethod
 import gpflow
 import tensorflow as tf
 
-from ..basis import Basis
-from ..whitened import WhitenedGaussian
+from ..core.basis import Basis
+from ..core.gaussians import WhitenedGaussian
 
 
 class Posterior(gpflow.Module, ABC):

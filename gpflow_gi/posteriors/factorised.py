@@ -11,11 +11,11 @@ import tensorflow_probability as tfp
 from gpflow.base import Parameter
 from gpflow.utilities import positive
 
-from .. import linalg
-from ..basis import Basis
-from ..validation import finite_array
-from ..weight_root import WeightRoot
-from ..whitened import DiagonalGaussian, WeightGaussian, WhitenedDraw, WhitenedGaussian
+from ..core import linalg
+from ..core.basis import Basis
+from ..core.gaussians import DiagonalGaussian, WeightGaussian, WhitenedDraw, WhitenedGaussian
+from ..core.validation import finite_array
+from ..core.weight_root import WeightRoot
 from .base import Posterior
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..basis import Basis
-from ..whitened import WhitenedGaussian
+from ..core.basis import Basis
+from ..core.gaussians import WhitenedGaussian
 from .base import Posterior
 from .pseudo_data import PrecisionKind, PseudoData
 

@@ -7,10 +7,10 @@ import tensorflow as tf
 from gpflow.base import Parameter
 from gpflow.utilities import triangular
 
-from ..basis import Basis
-from ..linalg import flat_rows
-from ..validation import finite_array, output_shape, rows_or_images
-from ..whitened import FreeGaussian, WhitenedGaussian
+from ..core.basis import Basis
+from ..core.gaussians import FreeGaussian, WhitenedGaussian
+from ..core.linalg import flat_rows
+from ..core.validation import finite_array, output_shape, rows_or_images
 from .base import Posterior
 from .pseudo_data import PrecisionKind, PseudoData, check_kind
 

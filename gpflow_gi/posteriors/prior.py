@@ -2,8 +2,8 @@
 
 import tensorflow as tf
 
-from ..basis import Basis
-from ..whitened import StandardNormal, WhitenedGaussian
+from ..core.basis import Basis
+from ..core.gaussians import StandardNormal, WhitenedGaussian
 from .base import Posterior
 
 

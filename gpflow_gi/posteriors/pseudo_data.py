@@ -8,10 +8,10 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from gpflow.base import Parameter
 
-from ..basis import Basis
-from ..regression import regress
-from ..validation import finite_array, is_one_of, output_shape, positive_integer, shown
-from ..whitened import WhitenedGaussian
+from ..core.basis import Basis
+from ..core.gaussians import WhitenedGaussian
+from ..core.regression import regress
+from ..core.validation import finite_array, is_one_of, output_shape, positive_integer, shown
 from .triangle import RowUnits
 
 PrecisionKind: TypeAlias = Literal["diagonal", "full", "location"]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import tensorflow as tf
 
-from ..basis import Basis
-from ..validation import finite_array
-from ..whitened import PointMass, WhitenedGaussian
+from ..core.basis import Basis
+from ..core.gaussians import PointMass, WhitenedGaussian
+from ..core.validation import finite_array
 from .base import Posterior
 
 if TYPE_CHECKING:

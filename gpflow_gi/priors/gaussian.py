@@ -7,7 +7,7 @@ import tensorflow as tf
 from gpflow.base import Parameter
 from gpflow.utilities import positive
 
-from ..validation import positive_number, true_or_false
+from ..core.validation import positive_number, true_or_false
 from .base import WeightPrior, WeightScale
 
 

@@ -6,7 +6,7 @@ import tensorflow as tf
 from gpflow.base import Parameter, TensorType
 from gpflow.utilities import positive
 
-from ..validation import finite_tensor, positive_integer, positive_number
+from ..core.validation import finite_tensor, positive_integer, positive_number
 from .base import WeightPrior, WeightScale
 
 

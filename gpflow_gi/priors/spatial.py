@@ -9,8 +9,8 @@ import tensorflow_probability as tfp
 from gpflow.base import Parameter
 from gpflow.utilities import positive
 
-from ..seeds import split
-from ..validation import finite_array, positive_integer, positive_number, shown
+from ..core.random import split
+from ..core.validation import finite_array, positive_integer, positive_number, shown
 from .base import WeightPrior, WeightScale
 
 

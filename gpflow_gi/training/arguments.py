@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..validation import shown
+from ..core.validation import shown
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 

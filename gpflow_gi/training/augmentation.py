@@ -5,8 +5,8 @@ from typing import Any
 import tensorflow as tf
 from check_shapes import check_shapes
 
-from ..seeds import Seed, as_seed, split
-from ..validation import finite_tensor, non_negative_integer, true_or_false
+from ..core.random import Seed, as_seed, split
+from ..core.validation import finite_tensor, non_negative_integer, true_or_false
 
 
 @check_shapes("return: [batch, height, width, channels]")

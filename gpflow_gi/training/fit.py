@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..seeds import Seed, as_seed
-from ..validation import check_data, non_negative_integer, positive_integer, positive_number
+from ..core.random import Seed, as_seed
+from ..core.validation import check_data, non_negative_integer, positive_integer, positive_number
 from .arguments import check_augment, check_callbacks, check_num_data, name_of
 from .checkpoints import Checkpoints, check_directory, describe_data, describe_parameters
 from .convergence import shortcoming_of

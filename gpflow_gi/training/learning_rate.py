@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
-from ..validation import shown
+from ..core.validation import shown
 from .adam import Adam
 from .arguments import name_of, reason_of
 

@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import tensorflow as tf
 
-from ..seeds import fold_in
+from ..core.random import fold_in
 
 Held: TypeAlias = tuple[tf.Tensor, tf.Tensor]
 """An epoch's number, [] int64, and its permutation, [N] int32: carried from step to step."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..jitter import LARGEST_JITTER, Jitter
+from ..core.jitter import LARGEST_JITTER, Jitter
 from .guard import Snapshots, cause_of, give_up
 from .learning_rate import has_own_schedule, plain_number
 from .record import FitRecord, Recovery, RecoveryWarning

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from ..seeds import fold_in
-from ..validation import shown
+from ..core.random import fold_in
+from ..core.validation import shown
 
 
 class Part(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..seeds import fold_in
+from ..core.random import fold_in
 from .graph_memory import forget_graph
 from .learning_rate import Schedule
 from .minibatches import Held, Minibatches

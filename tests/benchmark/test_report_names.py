@@ -12,7 +12,7 @@ import pytest
 from gpflow_gi.benchmark.report import contents, files, making, reading, tables
 from gpflow_gi.benchmark.report.figures import svg
 from gpflow_gi.cli import main
-from gpflow_gi.printable import labels, printable
+from gpflow_gi.core.printable import labels, printable
 
 from .record_files import QUICK, record, table, write
 from .test_report import Page

@@ -11,8 +11,8 @@ from scipy import stats
 
 import gpflow_gi as gi
 from gpflow_gi.benchmark import BUDGETS, METHODS, Budget, run_trial, train
+from gpflow_gi.core.json_file import with_none_for_non_finite
 from gpflow_gi.datasets import DataError, Standardiser, Table, standard_split
-from gpflow_gi.json_file import with_none_for_non_finite
 from gpflow_gi.training import FitRecord, Recovery
 
 TINY = Budget(

@@ -14,8 +14,8 @@ import numpy as np
 import tensorflow as tf
 
 import gpflow_gi as gi
-from gpflow_gi.convolution import Convolution
-from gpflow_gi.seeds import fold_in
+from gpflow_gi.core.convolution import Convolution
+from gpflow_gi.core.random import fold_in
 
 from .fresh_process import in_fresh_process, print_time_and_memory
 from .interleaved import NOTES, Program, Times, measure, milliseconds, ratios, repeated

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
-from gpflow_gi.seeds import as_seed
+from gpflow_gi.core.random import as_seed
 from gpflow_gi.training.adam import Adam
 from gpflow_gi.training.learning_rate import make_optimizer
 from gpflow_gi.training.minibatches import Minibatches

@@ -9,10 +9,10 @@ from functools import partial
 import numpy as np
 import tensorflow as tf
 
+from gpflow_gi.core.gaussians import WhitenedGaussian
+from gpflow_gi.core.random import as_seed, fold_in
+from gpflow_gi.core.regression import FunctionSpaceRegression, WeightSpaceRegression
 from gpflow_gi.layers.dense import DenseBasis
-from gpflow_gi.regression import FunctionSpaceRegression, WeightSpaceRegression
-from gpflow_gi.seeds import as_seed, fold_in
-from gpflow_gi.whitened import WhitenedGaussian
 
 from .interleaved import NOTES, Program, measure, milliseconds, ratios
 from .programs import float_type

@@ -11,10 +11,10 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
+from gpflow_gi.core.json_file import with_none_for_non_finite
 from gpflow_gi.experiments import study
 from gpflow_gi.experiments.catalogue import EXPERIMENTS, FILES, Experiment
 from gpflow_gi.experiments.estimates import mean_and_standard_error, written
-from gpflow_gi.json_file import with_none_for_non_finite
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
 import gpflow_gi as gi
-from gpflow_gi.jitter import jitter_scales
+from gpflow_gi.core.jitter import jitter_scales
 
 from ..builders import random_data, random_deep_gp
 

@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 from gpflow import kernels as gk
 
+from gpflow_gi.core.random import as_seed
 from gpflow_gi.kernels import BNNKernel
 from gpflow_gi.kernels.features import draw_function, has_features
-from gpflow_gi.seeds import as_seed
 
 from .test_every_kernel import TESTED
 

@@ -7,10 +7,10 @@ import pytest
 import tensorflow as tf
 
 import gpflow_gi as gi
+from gpflow_gi.core.random import as_seed
+from gpflow_gi.core.regression import WeightSpaceRegression
 from gpflow_gi.layers.conv import PatchBasis
 from gpflow_gi.layers.dense import DenseBasis
-from gpflow_gi.regression import WeightSpaceRegression
-from gpflow_gi.seeds import as_seed
 
 from ..builders import CONV_KINDS, NUM_INDUCING, mean_and_standard_error, random_conv_layer
 from ..test_convolution import images, patches_of

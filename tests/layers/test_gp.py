@@ -8,7 +8,7 @@ from gpflow.kernels import Linear, Matern32, SeparateIndependent, SharedIndepend
 from gpflow.kernels import SquaredExponential as SE
 
 import gpflow_gi as gi
-from gpflow_gi.seeds import as_seed
+from gpflow_gi.core.random import as_seed
 
 from ..builders import NUM_INDUCING, random_posterior
 

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 import gpflow_gi as gi
-from gpflow_gi.seeds import as_seed
+from gpflow_gi.core.random import as_seed
 
 from ..builders import NUM_INDUCING, random_conv_layer, random_dense_posterior, random_posterior
 

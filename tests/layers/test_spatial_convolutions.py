@@ -7,12 +7,12 @@ import tensorflow as tf
 from scipy.stats import multivariate_normal
 
 import gpflow_gi as gi
+from gpflow_gi.core.gaussians import integrate
+from gpflow_gi.core.random import as_seed
+from gpflow_gi.core.regression import WeightSpaceRegression
+from gpflow_gi.core.weight_root import WeightRoot
 from gpflow_gi.layers.conv import PatchBasis
 from gpflow_gi.layers.dense import DenseBasis
-from gpflow_gi.regression import WeightSpaceRegression
-from gpflow_gi.seeds import as_seed
-from gpflow_gi.weight_root import WeightRoot
-from gpflow_gi.whitened import integrate
 
 from ..builders import NUM_INDUCING, mean_and_standard_error
 from ..test_convolution import images

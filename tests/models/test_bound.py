@@ -7,8 +7,8 @@ import tensorflow as tf
 from gpflow.kernels import SquaredExponential
 
 import gpflow_gi as gi
+from gpflow_gi.core.random import as_seed
 from gpflow_gi.models.propagation import propagate_inducing
-from gpflow_gi.seeds import as_seed
 
 from ..builders import (
     NUM_INDUCING,

@@ -18,8 +18,8 @@ from gpflow import likelihoods as gl
 from gpflow.kernels import Matern32
 
 import gpflow_gi as gi
+from gpflow_gi.core.random import standard_normal
 from gpflow_gi.models import integration
-from gpflow_gi.seeds import standard_normal
 
 S, M, N, D = 3, 2, 4, 2
 

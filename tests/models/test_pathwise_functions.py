@@ -10,7 +10,7 @@ import tensorflow as tf
 from gpflow import kernels as gk
 
 import gpflow_gi as gi
-from gpflow_gi.seeds import as_seed
+from gpflow_gi.core.random import as_seed
 
 from ..builders import random_data, random_deep_gp, random_dense_posterior, random_posterior
 

@@ -6,8 +6,8 @@ import pytest
 import tensorflow as tf
 
 import gpflow_gi as gi
+from gpflow_gi.core.random import as_seed
 from gpflow_gi.layers.dense import DenseBasis
-from gpflow_gi.seeds import as_seed
 
 from ..builders import bounds, mean_and_standard_error
 

@@ -77,7 +77,7 @@ CHAINS = {
         inline(vectorised("gpflow_gi.persistence.archive:os.system"))
     ),
     "np.vectorize through a package": lambda: with_transform(
-        inline({**vectorised("os:system"), "object": "gpflow_gi.cholesky:np.vectorize"})
+        inline({**vectorised("os:system"), "object": "gpflow_gi.core.cholesky:np.vectorize"})
     ),
     "Inline with a function": lambda: with_transform(
         inline({"named": "gpflow_gi.persistence.archive:os.abort"})
@@ -101,7 +101,9 @@ CHAINS = {
     "Autoregressive with os.abort": lambda: with_transform(
         {
             "made": "tensorflow_probability.python.distributions.autoregressive:Autoregressive",
-            "arguments": [["distribution_fn", {"named": "gpflow_gi.json_file:platform.os.abort"}]],
+            "arguments": [
+                ["distribution_fn", {"named": "gpflow_gi.core.json_file:platform.os.abort"}]
+            ],
         }
     ),
     "a listed bijector with a function": lambda: with_transform(

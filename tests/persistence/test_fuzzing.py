@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import gpflow_gi as gi
 from gpflow_gi.persistence import LoadError
 from gpflow_gi.persistence.encoding import Encoder
+from gpflow_gi.persistence.names import present_name
 
 from .files import NEW, fixture, nodes, parts, write
 from .fixtures.make import HERE
@@ -145,10 +146,10 @@ def shown(described):
     for node in nodes(described):
         for key in ("named", "made", "object", "dtype"):
             if key in node and isinstance(node[key], str):
-                counts[f"{key} {node[key]}"] += 1
+                counts[f"{key} {present_name(node[key])}"] += 1
         for name, value in node.get("attributes", {}).items() if "object" in node else ():
             if not isinstance(value, dict) and name != "_name":  # without one, it is the class'
-                counts[f"{node['object']}.{name} = {value!r}"] += 1
+                counts[f"{present_name(node['object'])}.{name} = {value!r}"] += 1
         if "trainable" in node and "number" in node:
             counts[f"trainable {node['trainable']}"] += 1
     return counts

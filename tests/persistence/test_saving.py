@@ -15,11 +15,11 @@ import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
 import gpflow_gi as gi
+from gpflow_gi.core.random import as_seed
 from gpflow_gi.persistence import LoadError, SaveError, archive, replacing
 from gpflow_gi.persistence.decoding import Decoder
 from gpflow_gi.persistence.encoding import Encoder
 from gpflow_gi.persistence.names import Names
-from gpflow_gi.seeds import as_seed
 
 from ..builders import NUM_INDUCING, random_conv_layer
 from ..kernels.test_every_kernel import TESTED as KERNELS

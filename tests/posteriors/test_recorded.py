@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 import gpflow_gi as gi
-from gpflow_gi.seeds import as_seed
+from gpflow_gi.core.random import as_seed
 
 T, S = 12, 4
 STATES = [1, 4, 7, 10]

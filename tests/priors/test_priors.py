@@ -9,9 +9,9 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from scipy import special, stats
 
+from gpflow_gi.core.random import as_seed, fold_in
 from gpflow_gi.kernels import BNNKernel
 from gpflow_gi.priors import NealPrior, ScalePrior, StandardPrior, WeightPrior
-from gpflow_gi.seeds import as_seed, fold_in
 
 from ..builders import mean_and_standard_error
 

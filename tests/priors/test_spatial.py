@@ -10,8 +10,8 @@ import tensorflow_probability as tfp
 from scipy import stats
 
 import gpflow_gi as gi
+from gpflow_gi.core.random import as_seed, fold_in
 from gpflow_gi.priors import NealPrior, SpatialIWPrior
-from gpflow_gi.seeds import as_seed, fold_in
 
 from ..builders import mean_and_standard_error
 

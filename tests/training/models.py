@@ -6,8 +6,8 @@ import tensorflow as tf
 from gpflow.base import Parameter
 from gpflow.utilities import positive
 
-from gpflow_gi.jitter import new_jitter_scale
-from gpflow_gi.seeds import standard_normal
+from gpflow_gi.core.jitter import new_jitter_scale
+from gpflow_gi.core.random import standard_normal
 
 
 class LinearModel(gpflow.models.BayesianModel):

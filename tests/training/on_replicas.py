@@ -17,7 +17,7 @@ import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
 import gpflow_gi as gi
-from gpflow_gi.seeds import as_seed, fold_in
+from gpflow_gi.core.random import as_seed, fold_in
 from gpflow_gi.training.learning_rate import make_optimizer
 from gpflow_gi.training.minibatches import Minibatches
 from gpflow_gi.training.objective import bound_terms_of, kl_weight

@@ -9,9 +9,9 @@ import pytest
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
+from gpflow_gi.core.validation import check_data
 from gpflow_gi.training import augmented
 from gpflow_gi.training.arguments import check_num_data
-from gpflow_gi.validation import check_data
 
 from .models import LinearModel, linear_data, svgp, train
 

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from gpflow_gi.architectures import build_resnet
-from gpflow_gi.seeds import as_seed, fold_in
+from gpflow_gi.core.random import as_seed, fold_in
 from gpflow_gi.training import augmented
 from gpflow_gi.training.minibatches import Minibatches
 

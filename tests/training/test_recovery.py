@@ -10,7 +10,7 @@ import tensorflow as tf
 from gpflow.keras import tf_keras
 
 import gpflow_gi as gi
-from gpflow_gi.jitter import Jitter, jitter_scales
+from gpflow_gi.core.jitter import Jitter, jitter_scales
 from gpflow_gi.training import FitRecord, NonFiniteError, Recovery, RecoveryWarning
 
 from ..builders import random_data, random_deep_gp

@@ -7,7 +7,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
-from gpflow_gi.seeds import as_seed, fold_in
+from gpflow_gi.core.random import as_seed, fold_in
 from gpflow_gi.training.adam import Adam
 from gpflow_gi.training.minibatches import Minibatches
 from gpflow_gi.training.objective import bound_terms_of, kl_weight

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from gpflow_gi.benchmark.methods import in_order
-from gpflow_gi.printable import printable
+from gpflow_gi.core.printable import printable
 
 from .published import Published, published
 from .published import read as read_published

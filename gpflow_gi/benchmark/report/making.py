@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from gpflow_gi.core.printable import printable
 from gpflow_gi.experiments.results_folder import check_results_folder, results_folder
-from gpflow_gi.printable import printable
 
 from . import contents, files, tables
 from .reading import Records, RecordsError, read

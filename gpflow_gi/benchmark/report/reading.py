@@ -10,8 +10,8 @@ import pandas as pd
 
 from gpflow_gi.benchmark.records import DONE, FOLDER, SET_ASIDE, DamagedRecordError, is_verified
 from gpflow_gi.benchmark.records import read as read_record
+from gpflow_gi.core.printable import labels, printable
 from gpflow_gi.datasets import UCI_SETS
-from gpflow_gi.printable import labels, printable
 
 from .statistics import METRICS
 
@@ -41,7 +41,7 @@ class Records:
     """What was found in a folder.
 
     :param trials: a row for each record. All its texts can be shown as they are: see
-        :mod:`gpflow_gi.printable`. "budget" is its budget's name, with the numbers in which it
+        :mod:`gpflow_gi.core.printable`. "budget" is its budget's name, with the numbers in which it
         differs where two budgets have one name; "budget_numbers" and "settings" are JSON.
         "dataset" is its "data_name", with the first digits of its SHA-256 where other data have
         that name too; UCI's keeps the plain name. "uci" says whether it is UCI's. The metrics are

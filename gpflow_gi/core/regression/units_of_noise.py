@@ -15,8 +15,8 @@ import tensorflow as tf
 
 from .. import linalg
 from ..basis import Basis
-from ..seeds import split, standard_normal
-from ..whitened import WhitenedDraw, WhitenedGaussian
+from ..gaussians import WhitenedDraw, WhitenedGaussian
+from ..random import split, standard_normal
 from .inverse_root import inverse_root_in_units
 
 

@@ -2,9 +2,9 @@
 
 import tensorflow as tf
 
+from ...kernels import KernelBasis
 from ..basis import Basis
-from ..kernels import KernelBasis
-from ..whitened import WhitenedGaussian
+from ..gaussians import WhitenedGaussian
 from .function_space import FunctionSpaceRegression
 from .units_of_noise import UnitsOfNoiseRegression
 from .weight_space import WeightSpaceRegression

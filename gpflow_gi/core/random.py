@@ -51,7 +51,7 @@ def as_seed(seed: Seed = None) -> tf.Tensor:
 def fold_in(seed: Any, counter: Any) -> Any:
     """A seed for stream number `counter` of `seed`.
 
-    :param seed: [2], from :func:`as_seed`; or a :class:`~gpflow_gi.row_seed.RowSeed`.
+    :param seed: [2], from :func:`as_seed`; or a :class:`~gpflow_gi.core.row_seed.RowSeed`.
     :param counter: [], an integer, which may be a tensor.
     :return: [2], int32; or a RowSeed for the same rows.
     """
@@ -73,7 +73,7 @@ def standard_normal(shape: Any, seed: Any, dtype: Any) -> tf.Tensor:
     """Independent draws of N(0, 1).
 
     :param shape: the shape of the answer, static or a tensor.
-    :param seed: [2], from :func:`as_seed`; or a :class:`~gpflow_gi.row_seed.RowSeed`.
+    :param seed: [2], from :func:`as_seed`; or a :class:`~gpflow_gi.core.row_seed.RowSeed`.
     :return: `shape`, `dtype`.
     """
     if isinstance(seed, RowSeed):

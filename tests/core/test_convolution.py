@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gpflow_gi.convolution import _MANY, Convolution, _compiled
+from gpflow_gi.core.convolution import _MANY, Convolution, _compiled
 
 M, S, P = 3, 2, 4
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gpflow_gi import linalg
-from gpflow_gi.cholesky import Cholesky
+from gpflow_gi.core import linalg
+from gpflow_gi.core.cholesky import Cholesky
 
-from .builders import assert_slope
+from ..builders import assert_slope
 
 S, M, N = 3, 5, 4
 

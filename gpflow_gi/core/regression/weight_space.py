@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from .. import linalg
 from ..basis import Basis
-from ..whitened import WeightGaussian, WhitenedDraw
+from ..gaussians import WeightGaussian, WhitenedDraw
 from .inverse_root import inverse_root, inverse_root_from_moment
 
 
@@ -29,7 +29,9 @@ class WeightSpaceRegression(WeightGaussian):
     """
 
     def __init__(self, basis: Basis, T: tf.Tensor, V: tf.Tensor, *, shared: bool) -> None:
-        """Condition on pseudo-data, of the shapes that :func:`gpflow_gi.regression.regress` takes.
+        """Condition on pseudo-data.
+
+        Shapes are those of :func:`gpflow_gi.core.regression.regress`.
 
         :param basis: the layer's basis, at M pseudo-inputs.
         :param T: a root of Lambda = T T^T.

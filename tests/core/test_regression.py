@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gpflow_gi.basis import Basis
-from gpflow_gi.regression import (
+from gpflow_gi.core.basis import Basis
+from gpflow_gi.core.gaussians import DiagonalGaussian, FreeGaussian, PointMass, StandardNormal
+from gpflow_gi.core.random import as_seed
+from gpflow_gi.core.regression import (
     FunctionSpaceRegression,
     UnitsOfNoiseRegression,
     WeightSpaceRegression,
 )
-from gpflow_gi.seeds import as_seed
-from gpflow_gi.whitened import DiagonalGaussian, FreeGaussian, PointMass, StandardNormal
 
-from .builders import assert_slope, mean_and_standard_error, random_q_sqrt
+from ..builders import assert_slope, mean_and_standard_error, random_q_sqrt
 
 K, M, P, N, S = 4, 6, 3, 5, 2
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import metrics
-from .datasets import Standardiser
+from ..datasets import Standardiser
+from . import mixtures as metrics
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from gpflow.kernels import Matern52, SquaredExponential
 
 import gpflow_gi as gi
 
-from .builders import bounds, mean_and_standard_error
+from ..builders import bounds, mean_and_standard_error
 
 
 def table(rng, N=60, D=3, P=1):

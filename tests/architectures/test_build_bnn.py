@@ -11,7 +11,7 @@ from gpflow_gi.architectures.networks import INFERENCE
 from gpflow_gi.bounds import estimate_elbo
 from gpflow_gi.experiments import settings
 
-from .builders import random_data
+from ..builders import random_data
 
 D = 3
 

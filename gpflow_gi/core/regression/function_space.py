@@ -18,9 +18,9 @@ import tensorflow as tf
 
 from .. import linalg
 from ..basis import Basis
+from ..gaussians import WhitenedDraw, WhitenedGaussian
 from ..once_only import Gradient, once_only
-from ..seeds import split, standard_normal
-from ..whitened import WhitenedDraw, WhitenedGaussian
+from ..random import split, standard_normal
 
 
 class FunctionSpaceRegression(WhitenedGaussian):

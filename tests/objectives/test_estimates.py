@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gpflow_gi import bounds
 from gpflow_gi.architectures import build_bnn, build_deep_gp, build_sparse_gp
+from gpflow_gi.objectives import estimates as bounds
 
-from .builders import random_data
+from ..builders import random_data
 
 X, Y = random_data(np.random.default_rng(5), N=23)
 

@@ -7,7 +7,7 @@ import pytest
 from gpflow_gi import metrics
 from gpflow_gi.architectures import build_deep_gp, build_sparse_gp
 from gpflow_gi.datasets import Standardiser
-from gpflow_gi.held_out import HeldOut, predictive_components
+from gpflow_gi.metrics.held_out import HeldOut, predictive_components
 
 N = 12
 

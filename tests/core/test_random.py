@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gpflow_gi.seeds import as_seed, fold_in, split, standard_normal
+from gpflow_gi.core.random import as_seed, fold_in, split, standard_normal
 
 INTEGERS = [0, 5, -5, 2**31, 2**32 + 5, -(2**40), 2**63 - 1]
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf, logsumexp, ndtr, ndtri
 
-from . import validation
-from .validation import finite_floats, shares
+from ..core import validation
+from ..core.validation import finite_floats, shares
 
 Array = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gpflow_gi.spread import spread
+from gpflow_gi.core.spread import spread
 
 P, N, S = 2, 4, 3
 

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 from scipy import stats
 
-from gpflow_gi.row_seed import RowSeed, keys_of
-from gpflow_gi.seeds import as_seed, fold_in, standard_normal
+from gpflow_gi.core.random import as_seed, fold_in, standard_normal
+from gpflow_gi.core.row_seed import RowSeed, keys_of
 
 N, D, P, S = 500, 3, 4, 20
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 import tensorflow as tf
 
-from gpflow_gi import validation
+from gpflow_gi.core import validation
 
 A = np.arange(6.0).reshape(3, 2)
 

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from . import linalg
 from .basis import Basis
-from .seeds import standard_normal
+from .random import standard_normal
 from .spread import spread
 
 

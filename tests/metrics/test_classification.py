@@ -3,7 +3,7 @@ import pytest
 import sklearn.metrics
 from scipy import stats
 
-from gpflow_gi import classification_metrics as metrics
+from gpflow_gi.metrics import classification as metrics
 
 RNG = np.random.default_rng(0)
 N, C = 200, 4

@@ -9,7 +9,7 @@ import tensorflow as tf
 from gpflow.keras import tf_keras
 from scipy import special, stats
 
-from gpflow_gi import nonlinearities
+from gpflow_gi.kernels import nonlinearities
 from gpflow_gi.nonlinearities import as_nonlinearity
 
 EXPECTED = {

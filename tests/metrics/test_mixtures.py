@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 from scipy import integrate, stats
 
-from gpflow_gi import metrics
+from gpflow_gi.metrics import mixtures as metrics
 
 RNG = np.random.default_rng(0)
 S, N, P = 4, 5, 2

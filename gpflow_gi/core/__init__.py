@@ -1,0 +1,1 @@
+"""What every layer and posterior stands on: linear algebra, random numbers, checks of input."""

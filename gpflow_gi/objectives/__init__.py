@@ -1,0 +1,1 @@
+"""What is maximised, and what is reported of a trained model."""

@@ -1,0 +1,142 @@
+"""Bounds on the log evidence of a trained model, each with its standard error."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from ..core.random import Seed, as_seed, fold_in
+from ..core.validation import check_data, positive_integer
+from ..models.finite import check_outputs
+from ..training.objective import bound_terms_of
+
+_SAMPLES_AT_ONCE = 10
+_ROWS_AT_ONCE = 1000
+
+
+class Estimate(NamedTuple):
+    """An estimate, and what it is uncertain by."""
+
+    value: float
+    """In nats, summed over rows."""
+
+    standard_error: float
+    """0 if the value is exact, NaN if it is of one sample."""
+
+    def __str__(self) -> str:
+        """Such as "148.4 ± 0.4"."""
+        return f"{self.value:.1f} ± {self.standard_error:.1f}"
+
+
+def estimate_elbo(
+    model: Any, data: tuple[Any, Any], num_samples: int | None = 100, *, seed: Seed = 0
+) -> Estimate:
+    """The evidence lower bound on all rows, a mean over samples of the layers below the last.
+
+    Time grows with rows times samples, memory with neither.
+
+    :param model: a :class:`~gpflow_gi.models.DeepGP`, or a :class:`gpflow.models.SVGP`.
+    :param data: X [N, D], or images [N, H, W, C], and Y [N, Q]: all rows that the model is trained
+        on.
+    :param num_samples: how many, rounded up to whole groups of ten or fewer; None for a bound that
+        is not sampled.
+    :param seed: of the samples, an integer or a pair of integers.
+    :return: in nats, of all rows together. The standard error is 0 for a bound that is not sampled,
+        NaN for one sample.
+    :raises TypeError: if the model has no such bound.
+    :raises ValueError: if `num_samples` is not positive, is given for an SVGP, or is None although
+        the bound is sampled; if `seed` is no seed; if the data do not fit the model or are not
+        finite; or if the bound is NaN or minus infinity.
+
+    >>> from gpflow_gi.architectures import build_deep_gp
+    >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
+    >>> model = build_deep_gp(X, np.sign(X), num_inducing=10)
+    >>> value, standard_error = estimate_elbo(model, (X, np.sign(X)), 20)
+    >>> standard_error < 1.0
+    True
+    """
+    if num_samples is not None:
+        num_samples = positive_integer("num_samples", num_samples)
+    X, Y = (rows.numpy() for rows in check_data(data))
+    seed = as_seed(seed)
+    # At least two groups, if there are two samples: their spread gives the standard error.
+    at_once = None if num_samples is None else min(max(num_samples // 2, 1), _SAMPLES_AT_ONCE)
+    # Without samples, two estimates must agree.
+    repeats = 2 if num_samples is None or at_once is None else -(-num_samples // at_once)
+    terms = bound_terms_of(model, at_once)
+
+    @cache
+    def compiled(num_rows: int) -> Callable[..., tuple[tf.Tensor, tf.Tensor]]:
+        # A concrete function: TensorFlow would count the traces of one estimate after the other as
+        # retracing, and warn. AutoGraph, which nothing here needs, would take four times as long as
+        # all the rest.
+        batch = tuple(tf.TensorSpec([num_rows, *rows.shape[1:]], rows.dtype) for rows in (X, Y))
+        return tf.function(terms, autograph=False).get_concrete_function(
+            batch, tf.TensorSpec([2], seed.dtype)
+        )
+
+    estimates = []
+    for repeat in range(repeats):
+        estimate = 0.0
+        for start in range(0, len(X), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            batch = tf.constant(X[rows]), tf.constant(Y[rows])
+            num_rows = len(batch[0])
+            expected_log_likelihood, kl = compiled(num_rows)(batch, fold_in(seed, repeat))
+            # The model scales the data term of a batch to all rows; the KL term it does not.
+            share = num_rows / len(X)
+            estimate += share * float(expected_log_likelihood - kl)
+        estimates.append(estimate)
+    check_outputs([tf.constant(X), tf.constant(Y)], tf.constant(estimates), what="The bound")
+    if num_samples is None:
+        if estimates[0] != estimates[1]:
+            raise ValueError("num_samples is None, but the model's bound is sampled; say how many.")
+        return Estimate(estimates[0], 0.0)
+    return _mean(estimates)
+
+
+def estimate_iwbo(
+    model: Any,
+    data: tuple[Any, Any],
+    num_samples: int = 1000,
+    *,
+    num_repeats: int = 10,
+    seed: Seed = 0,
+) -> Estimate:
+    """The importance weighted bound of `num_samples` samples, a mean over independent repetitions.
+
+    Burda, Grosse & Salakhutdinov 2016, eq. 8; see :meth:`gpflow_gi.models.DeepGP.iwbo`.
+
+    :param model: a :class:`~gpflow_gi.models.DeepGP`.
+    :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
+    :param num_samples: S, of each repetition.
+    :param num_repeats: how many repetitions.
+    :param seed: of the samples, an integer or a pair of integers.
+    :return: in nats, of all rows together. The standard error is NaN for one repetition.
+    :raises TypeError: if the model has no importance weights.
+    :raises ValueError: as :meth:`gpflow_gi.models.DeepGP.iwbo`, if `num_repeats` is not positive,
+        or if the bound is minus infinity.
+    """
+    if not hasattr(model, "iwbo"):
+        raise TypeError(
+            f"model must be a gpflow_gi.models.DeepGP, but is a {type(model).__name__}, which has "
+            "no importance weights."
+        )
+    num_repeats = positive_integer("num_repeats", num_repeats)
+    seed = as_seed(seed)
+    return _mean(
+        [float(model.iwbo(data, num_samples, seed=fold_in(seed, i))) for i in range(num_repeats)]
+    )
+
+
+def _mean(estimates: list[float]) -> Estimate:
+    if not np.all(np.isfinite(estimates)):
+        raise ValueError(
+            "The bound is minus infinity: numbers so far from those that the model was trained on "
+            "are impossible up to rounding. Standardise them as those were."
+        )
+    n = len(estimates)
+    error = float(np.std(estimates, ddof=1) / np.sqrt(n)) if n > 1 else np.nan
+    return Estimate(float(np.mean(estimates)), error)
