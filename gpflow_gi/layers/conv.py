@@ -129,6 +129,9 @@ class Conv2DLayer(WeightLayer):
         q = self.posterior.q(basis, slice(0, self.filters), num_samples)
         return ConditionedConv2DLayer(basis, q, scale)
 
+    def draw_of(self, weights: tf.Tensor) -> Conv2DDraw:
+        return Conv2DDraw(weights, self.convolution, tf.zeros([], weights.dtype))
+
 
 class PatchBasis(WeightBasis):
     """a(patch) = R^T patch: one basis function for each weight, pseudo-data at all patches.

@@ -83,6 +83,9 @@ class DenseLayer(WeightLayer):
         q = self.posterior.q(basis, slice(0, self.output_dim), num_samples)
         return ConditionedDenseLayer(basis, q, scale)
 
+    def draw_of(self, weights: tf.Tensor) -> DenseDraw:
+        return DenseDraw(weights, self.bias, tf.zeros([], weights.dtype))
+
 
 class DenseBasis(WeightBasis):
     """a(x) = s [x, 1], or s x without a bias, with pseudo-data at rows."""

@@ -12,7 +12,7 @@ from ..core.random import as_seed
 from ..core.validation import shown
 from ..core.weight_root import WeightRoot
 from ..priors import NealPrior, WeightPrior, WeightScale
-from .base import ConditionedLayer, Layer
+from .base import ConditionedLayer, Layer, LayerFunction
 
 
 class WeightLayer(Layer):
@@ -24,6 +24,15 @@ class WeightLayer(Layer):
     @abstractmethod
     def num_weights(self) -> int:
         """K, the number of weights to each output: the fan-in N of the priors."""
+
+    @abstractmethod
+    def draw_of(self, weights: tf.Tensor) -> LayerFunction:
+        """The layer's function with weights from elsewhere, such as a posterior over all layers'.
+
+        :param weights: in their own units, w = R z, [K, P] or [S, K, P], in the order of the
+            layer's class.
+        :return: the function. Its log p - log q is zero: where weights come from is not known here.
+        """
 
     @property
     def has_features(self) -> bool:

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 
 import gpflow
 import tensorflow as tf
+from gpflow.base import TensorType
+
+from ..core.random import as_seed
+from ..core.validation import finite_tensor, positive_integer
+from ..core.weight_root import WeightRoot
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,13 @@ class WeightScale:
     """T, [K, K] or [S, K, K], with T T^T a filter's covariance over the K = height * width places
     of its kernel, up to scale; not triangular. None if that is the identity."""
 
+    @property
+    def root(self) -> WeightRoot:
+        """R, whose sample axis stands in front of its two others."""
+        is_drawn = self.standard_deviation.shape.rank == 1
+        scale = self.standard_deviation
+        return WeightRoot(scale[:, None, None] if is_drawn else scale, self.spatial_sqrt)
+
 
 class WeightPrior(gpflow.Module, ABC):
     """Gaussian weights of mean zero, independent over outputs: the paper's eq. 2.
@@ -38,6 +50,11 @@ class WeightPrior(gpflow.Module, ABC):
     An output's weights have the covariance S / N, with N their number, bias included. Mostly
     S = c I, with a scale c that is a number, or a random variable with an approximate posterior of
     its own.
+
+    A posterior over all weights of a network has no use for that one: it needs what is random in S
+    as unconstrained coordinates eta, [S, E], beside the whitened weights z ~ N(0, I), with w =
+    R(eta) z. :attr:`num_coordinates`, :meth:`log_density_of_coordinates`, :meth:`draw_coordinates`
+    and :meth:`root_of` are about them. They are written here for S that is not random.
     """
 
     kernel_size: tuple[int, int] | None = None
@@ -53,6 +70,63 @@ class WeightPrior(gpflow.Module, ABC):
         :param seed: [2].
         :return: the scale, with its KL divergence and its log p - log q.
         """
+
+    @property
+    def num_coordinates(self) -> int:
+        """E, how many coordinates eta stand for what is random in S; 0 where nothing is."""
+        return 0
+
+    def log_density_of_coordinates(self, eta: TensorType, num_weights: int) -> tf.Tensor:
+        """The log density log p(eta) under the prior, with the Jacobian of the coordinates.
+
+        :param eta: [S, E], see :attr:`num_coordinates`.
+        :param num_weights: N, the fan-in with the bias.
+        :return: [S], in nats.
+        :raises ValueError: if `eta` has another shape or is known not to be finite, or if
+            `num_weights` is no positive integer.
+        """
+        eta, _ = self._check_coordinates(eta, num_weights)
+        return tf.zeros(tf.shape(eta)[:1], eta.dtype)
+
+    def draw_coordinates(self, num_samples: int, num_weights: int, seed: tf.Tensor) -> tf.Tensor:
+        """Draw eta from the prior.
+
+        :param num_samples: S, how many draws.
+        :param num_weights: N, the fan-in with the bias.
+        :param seed: [2].
+        :return: [S, E].
+        """
+        return tf.zeros([num_samples, 0], gpflow.default_float())
+
+    def root_of(self, eta: TensorType, num_weights: int) -> WeightRoot:
+        """The root R of an output's covariance S / N, where the coordinates are eta: w = R z.
+
+        :param eta: [S, E], see :attr:`num_coordinates`.
+        :param num_weights: N, the fan-in with the bias.
+        :return: R, whose scale is [S, 1, 1] or, where all S samples share it, [].
+        :raises ValueError: if `eta` has another shape or is known not to be finite, or if
+            `num_weights` is no positive integer.
+        :raises NotImplementedError: if the prior draws its scale and does not say by which
+            coordinates.
+        """
+        self._check_coordinates(eta, num_weights)
+        root = self.draw(num_weights, 1, as_seed(0)).root
+        if root.is_sampled:
+            raise NotImplementedError(
+                f"{type(self).__name__} draws the scale of the weights, and does not say by which "
+                "coordinates. Give it num_coordinates, log_density_of_coordinates, "
+                "draw_coordinates and root_of."
+            )
+        return root
+
+    def _check_coordinates(self, eta: TensorType, num_weights: int) -> tuple[tf.Tensor, int]:
+        """Both, checked; eta in GPflow's default float type."""
+        eta = finite_tensor("eta", eta)
+        if eta.shape.rank != 2 or eta.shape[1] != self.num_coordinates:
+            raise ValueError(
+                f"eta must have shape [S, {self.num_coordinates}], but has shape {eta.shape}."
+            )
+        return eta, positive_integer("num_weights", num_weights)
 
     def follow_prior(self) -> None:
         """Fix the scale's approximate posterior at its prior; nothing where it is a number."""

@@ -7,6 +7,7 @@ from gpflow.base import Parameter, TensorType
 from gpflow.utilities import positive
 
 from ..core.validation import finite_tensor, positive_integer, positive_number
+from ..core.weight_root import WeightRoot
 from .base import WeightPrior, WeightScale
 
 
@@ -59,6 +60,25 @@ class ScalePrior(WeightPrior):
         )
         return self._given(s, num_weights)
 
+    @property
+    def num_coordinates(self) -> int:
+        """One, log s."""
+        return 1
+
+    def log_density_of_coordinates(self, eta: TensorType, num_weights: int) -> tf.Tensor:
+        eta, _ = self._check_coordinates(eta, num_weights)
+        log_s = eta[:, 0]
+        return self._log_prior(tf.exp(log_s)) + log_s  # p(log s) = s p(s)
+
+    def draw_coordinates(self, num_samples: int, num_weights: int, seed: tf.Tensor) -> tf.Tensor:
+        dtype = gpflow.default_float()
+        s = tf.random.stateless_gamma([num_samples, 1], seed, self.shape, self.rate, dtype=dtype)
+        return tf.math.log(s)
+
+    def root_of(self, eta: TensorType, num_weights: int) -> WeightRoot:
+        eta, num_weights = self._check_coordinates(eta, num_weights)
+        return WeightRoot(self._standard_deviation(tf.exp(eta[:, :, None]), num_weights))
+
     def follow_prior(self) -> None:
         for parameter in (self.alpha, self.beta):
             parameter.assign(_ALMOST_ZERO)
@@ -76,9 +96,12 @@ class ScalePrior(WeightPrior):
         return self._given(_positive(s), positive_integer("num_weights", num_weights))
 
     def _given(self, s: tf.Tensor, num_weights: int) -> WeightScale:
-        standard_deviation = self.scale / tf.sqrt(num_weights * s)
         log_ratio = self._log_prior(s) - self._log_posterior(s)
-        return WeightScale(standard_deviation, self.kl(), log_ratio)
+        return WeightScale(self._standard_deviation(s, num_weights), self.kl(), log_ratio)
+
+    def _standard_deviation(self, s: tf.Tensor, num_weights: int) -> tf.Tensor:
+        """Of each weight, as `s`."""
+        return self.scale / tf.sqrt(num_weights * s)
 
     def log_prior(self, s: TensorType) -> tf.Tensor:
         """The log density log p(s).

@@ -6,11 +6,12 @@ import gpflow
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
-from gpflow.base import Parameter
+from gpflow.base import Parameter, TensorType
 from gpflow.utilities import positive
 
 from ..core.random import split
 from ..core.validation import finite_array, positive_integer, positive_number, shown
+from ..core.weight_root import WeightRoot
 from .base import WeightPrior, WeightScale
 
 
@@ -88,6 +89,47 @@ class SpatialIWPrior(WeightPrior):
     def is_type_ii(self) -> bool:
         return False
 
+    @property
+    def num_coordinates(self) -> int:
+        """K (K + 1) / 2, those of a triangular T with L^-1 = T T^T; each is of about unit scale.
+
+        They are sqrt(d) T_ij below the diagonal and sqrt(2 d) log T_ii on it, in the order of
+        TensorFlow Probability's FillTriangular.
+        """
+        return self.num_places * (self.num_places + 1) // 2
+
+    def log_density_of_coordinates(self, eta: TensorType, num_weights: int) -> tf.Tensor:
+        # A = sqrt(d) T is Bartlett's factor: with standard normal entries below the diagonal, and
+        # independent chi squares of k = d - i degrees of freedom for the squares of those on it.
+        eta, num_weights = self._check_coordinates(eta, num_weights)
+        d = self._prior_degrees_of_freedom(num_weights)
+        triangle = tfp.math.fill_triangular(tf.cast(eta, tf.float64))
+        on_diagonal = tf.linalg.diag_part(triangle)
+        below = tf.linalg.set_diag(triangle, tf.zeros_like(on_diagonal))
+        # log p(log A_ii) = k log A_ii - A_ii^2 / 2 + (1 - k / 2) log 2 - log Gamma(k / 2)
+        log_A = on_diagonal / np.sqrt(2 * d) + np.log(d) / 2
+        half_k = _half_counts(tf.constant(d, tf.float64), self.num_places)
+        chi = 2 * half_k * log_A - tf.exp(2 * log_A) / 2 + (1 - half_k) * np.log(2.0)
+        chi -= tf.math.lgamma(half_k) + np.log(2 * d) / 2
+        num_below = self.num_coordinates - self.num_places
+        normal = tf.reduce_sum(tf.square(below), [-2, -1]) + num_below * np.log(2 * np.pi)
+        return tf.cast(tf.reduce_sum(chi, axis=-1) - normal / 2, eta.dtype)
+
+    def draw_coordinates(self, num_samples: int, num_weights: int, seed: tf.Tensor) -> tf.Tensor:
+        d = self._prior_degrees_of_freedom(num_weights)
+        A = _bartlett(tf.constant(d, tf.float64), self.num_places, num_samples, seed)
+        on_diagonal = np.sqrt(2 * d) * (tf.math.log(tf.linalg.diag_part(A)) - np.log(d) / 2)
+        eta = tfp.math.fill_triangular_inverse(tf.linalg.set_diag(A, on_diagonal))
+        return tf.cast(eta, self.nu.dtype)
+
+    def root_of(self, eta: TensorType, num_weights: int) -> WeightRoot:
+        eta, num_weights = self._check_coordinates(eta, num_weights)
+        d = self._prior_degrees_of_freedom(num_weights)
+        triangle = tfp.math.fill_triangular(eta)
+        on_diagonal = tf.exp(tf.linalg.diag_part(triangle) / np.sqrt(2 * d))
+        T = tf.linalg.set_diag(triangle / np.sqrt(d), on_diagonal)
+        return WeightRoot(self._scale_of(num_weights), T)
+
     def follow_prior(self) -> None:
         self.nu.assign(_ALMOST_ZERO)
         self.psi.assign(_ALMOST_ZERO * np.eye(self.num_places))
@@ -111,7 +153,7 @@ class SpatialIWPrior(WeightPrior):
         )
         dtype = self.nu.dtype
         return WeightScale(
-            tf.constant(self.scale / np.sqrt(num_weights), dtype),
+            self._scale_of(num_weights),
             self._kl(num_weights, C, df),
             tf.cast(log_ratio, dtype),
             spatial_sqrt=tf.cast(T, dtype),
@@ -141,6 +183,10 @@ class SpatialIWPrior(WeightPrior):
             trace_with_scale=df * K,
         )
         return tf.cast(-log_ratio, self.nu.dtype)
+
+    def _scale_of(self, num_weights: int) -> tf.Tensor:
+        """The standard deviation of each weight where L is the identity, []."""
+        return tf.constant(self.scale / np.sqrt(num_weights), self.nu.dtype)
 
     def _prior_degrees_of_freedom(self, num_weights: int) -> float:
         """What the paper writes N + 1: d."""

@@ -88,9 +88,9 @@ def test_words_and_answers_are_told_apart():
 
 
 def test_a_long_message_is_found(monkeypatch):
-    monkeypatch.setattr(gi.validation, "shown", lambda value: "very long " * 100)
-    assert judge(lambda: gi.seeds.as_seed(1)).outcome == ANSWER
-    assert judge(lambda: gi.validation.positive_integer("steps", -1)).outcome == LONG
+    monkeypatch.setattr(gi.core.validation, "shown", lambda value: "very long " * 100)
+    assert judge(lambda: gi.core.random.as_seed(1)).outcome == ANSWER
+    assert judge(lambda: gi.core.validation.positive_integer("steps", -1)).outcome == LONG
 
 
 def test_every_public_function_has_cases():

@@ -13,7 +13,7 @@ from gpflow_gi.layers.conv import PatchBasis
 from gpflow_gi.layers.dense import DenseBasis
 
 from ..builders import CONV_KINDS, NUM_INDUCING, mean_and_standard_error, random_conv_layer
-from ..test_convolution import images, patches_of
+from ..core.test_convolution import images, patches_of
 
 M, S, P = NUM_INDUCING, 2, 2
 

@@ -15,7 +15,7 @@ from gpflow_gi.layers.conv import PatchBasis
 from gpflow_gi.layers.dense import DenseBasis
 
 from ..builders import NUM_INDUCING, mean_and_standard_error
-from ..test_convolution import images
+from ..core.test_convolution import images
 
 SHAPE, KERNEL, C, P, S = (4, 5, 2), (2, 3), 2, 3, 4
 PLACES, K = 6, 12
