@@ -8,7 +8,6 @@ functions, P outputs, N rows; a sample axis S stands in front where what lies be
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-import numpy as np
 import tensorflow as tf
 
 from . import linalg
@@ -223,17 +222,18 @@ class DiagonalGaussian(WeightGaussian):
 
 
 class PointMass(WeightGaussian):
-    """All probability at one z, or at one for each sample; it has no density."""
+    """All probability at one z, or at one for each sample; it has no density and so no KL."""
 
     def __init__(self, z: tf.Tensor) -> None:
         """:param z: [K, P] or [S, K, P]."""
         self.mean = z
 
     def kl(self) -> tf.Tensor:
-        return tf.fill(tf.shape(self.mean)[:-2], tf.constant(np.inf, self.mean.dtype))
+        raise NotImplementedError("Recorded draws have no density.")
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
-        return WhitenedDraw(self.mean, -self.kl())
+        # There is no density: a model with such a layer asks nobody for this ratio.
+        return WhitenedDraw(self.mean, tf.zeros(tf.shape(self.mean)[:-2], self.mean.dtype))
 
     def _spread(self, A: tf.Tensor) -> tf.Tensor:
         return tf.zeros_like(A[..., 0, :, None])

@@ -15,7 +15,7 @@ from ..core.jitter import jitter_scales
 from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import check_data, positive_integer, shown
 from ..models import DeepGP
-from ..models.deep_gp import DEFAULT_PREDICTION_SAMPLES
+from ..models.predictive import DEFAULT_PREDICTION_SAMPLES
 from ..training import FitRecord, NonFiniteError, Recovery
 from ..training.arguments import check_num_data
 from ..training.guard import advice

@@ -58,6 +58,11 @@ class Layer(gpflow.Module, ABC):
         return self.posterior.uses_global_inducing
 
     @property
+    def has_density(self) -> bool:
+        """Whether q(z) has a density, and so a KL divergence."""
+        return self.posterior.has_density
+
+    @property
     def has_independent_outputs(self) -> bool:
         """Whether the outputs at one row are independent, given the input.
 

@@ -90,6 +90,10 @@ class Residual(Layer):
         )
 
     @property
+    def has_density(self) -> bool:
+        return all(layer.has_density for layer in every_layer([*self.layers, *self.shortcut]))
+
+    @property
     def has_independent_outputs(self) -> bool:
         return False
 
@@ -157,7 +161,8 @@ class _Chain:
             else:
                 U, draw = draw.extend(U, fold_in(layer_seed, 2))
             self.draws.append(draw)
-            self.kl.append(q.kl())
+            if layer.has_density:
+                self.kl.append(q.kl())
             name = f"{type(layer).__name__} {i + 1} of the block"
             self.diagnostics += [(f"{name}, {what}", value) for what, value in q.diagnostics()]
         self.inducing = U

@@ -1,7 +1,10 @@
-"""Models: the forward pass, the bound and prediction as a mixture."""
+"""Models: draws from a posterior, and the bounds and predictions that follow from them."""
 
 from .deep_gp import DeepGP
+from .draws import Draws
 from .frozen_posterior import FrozenPosterior
 from .function_draws import FunctionDraws
+from .no_density import NoDensityError
+from .predictive import Predictive
 
-__all__ = ["DeepGP", "FrozenPosterior", "FunctionDraws"]
+__all__ = ["DeepGP", "Draws", "FrozenPosterior", "FunctionDraws", "NoDensityError", "Predictive"]

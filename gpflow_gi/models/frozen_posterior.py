@@ -1,8 +1,8 @@
-"""Draws of the layers below the last, kept for predictions that do not change from call to call."""
+"""Draws kept for predictions that do not change from call to call."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gpflow
 import tensorflow as tf
@@ -10,51 +10,50 @@ from check_shapes import check_shapes
 
 from ..core.random import fold_in
 from ..core.row_seed import RowSeed, keys_of
+from ..core.validation import data_pair
+from . import prediction
 from .classes import check_classes, probabilities
+from .draws import Draws
 from .finite import check_outputs
-from .propagation import Propagated
-
-if TYPE_CHECKING:
-    from .deep_gp import DeepGP
 
 
 class FrozenPosterior:
-    """S draws of everything below the last layer, and the last layer integrated.
+    """S draws of a model: of a chain of layers, of everything below the last, which is integrated.
 
-    The inducing points go through the network once, when the first rows come. From then on every
-    factorisation is at hand: a row takes time of S M^2 in each GP layer. What is predicted at a row
+    They are made once, when the first rows come. From then on every factorisation is at hand: a row
+    takes time of S M^2 in each GP layer. What is predicted at a row
     is a function of that row, whatever the batch that it comes in and however often it is asked,
     up to rounding: residuals of GP layers are drawn by a hash of the row
     (:class:`gpflow_gi.core.row_seed.RowSeed`), independently from row to row as in the model's own
     predictions. For draws of whole functions there is
-    :meth:`~gpflow_gi.models.DeepGP.sample_functions`.
+    :meth:`~gpflow_gi.models.Predictive.sample_functions`.
 
     It is of the model as it was when it was made; later training does not change it. It can be used
     inside ``tf.function``, where all rows of a call are taken at once; elsewhere they are taken in
     chunks of bounded memory.
     """
 
-    def __init__(self, model: DeepGP, num_samples: int, seed: tf.Tensor) -> None:
-        """Copy the model; :meth:`gpflow_gi.models.DeepGP.posterior` is how to make one.
+    def __init__(self, model: Any, num_samples: int, seed: tf.Tensor) -> None:
+        """Copy the model; :meth:`gpflow_gi.models.Predictive.posterior` is how to make one.
 
-        :param model: what it is of.
+        :param model: a :class:`gpflow_gi.models.Predictive`.
         :param num_samples: S, the number of draws.
         :param seed: [2].
         """
         self._model = gpflow.utilities.deepcopy(model)
         self._num_samples = num_samples
         self._seed = seed
-        self._propagated: Propagated | None = None
+        self._draws: Draws | None = None
 
     @check_shapes("return[0]: [N, P]", "return[1]: [N, P]")
     def predict_f(self, X: Any) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of f, as moments of the mixture over S samples.
 
         :param X: [N, D], or images [N, H, W, C].
-        :return: two of [N, P], in the units of the last layer's outputs and their square.
+        :return: two of [N, P], in the units of f and their square.
         :raises ValueError: if `X` does not fit the model or is not finite.
         """
-        return self._moments(X, self._model.moments_of_f)
+        return self._predict(prediction.moments_of_f, X)
 
     @check_shapes("return[0]: [N, Q]", "return[1]: [N, Q]")
     def predict_y(self, X: Any) -> tuple[tf.Tensor, tf.Tensor]:
@@ -64,7 +63,7 @@ class FrozenPosterior:
         :return: two of [N, Q], in the units of the targets and their square.
         :raises ValueError: if `X` does not fit the model or is not finite.
         """
-        return self._moments(X, self._model.moments_of_y)
+        return self._predict(prediction.moments_of_y, X)
 
     @check_shapes("return: [N, C]")
     def predict_proba(self, X: Any) -> tf.Tensor:
@@ -75,7 +74,7 @@ class FrozenPosterior:
         :raises ValueError: if `X` does not fit the model or is not finite, or if the likelihood is
             none over classes.
         """
-        check_classes(self._model.likelihood, self._model.layers[-1].output_dim)
+        check_classes(self._model.likelihood, self._model.output_dim)
         mean, _ = self.predict_y(X)
         return probabilities(self._model.likelihood, mean)
 
@@ -87,35 +86,33 @@ class FrozenPosterior:
         :return: [N], in nats.
         :raises ValueError: if the data do not fit the model or are not finite.
         """
-        X, Y = self._model.check_data(data)
-        (density,) = self._predict([X, Y], self._model.log_density_of_y)
-        check_outputs([X, Y], density, what="The log density")
+        (density,) = self._predict(prediction.log_density_of_y, *data_pair(data))
         return density
 
-    def _moments(self, X: Any, moments: Any) -> tuple[tf.Tensor, tf.Tensor]:
-        X = self._model.check_inputs(X)
-        mean, variance = self._predict([X], moments)
-        check_outputs([X], mean, variance)
-        return mean, variance
-
-    def _predict(self, rows: list[tf.Tensor], reduce: Any) -> Any:
-        if self._propagated is None:
+    def _predict(self, reduce: prediction.Reduce, *rows: Any) -> Any:
+        model = self._model
+        checked = [model.check_inputs(*rows)] if len(rows) == 1 else list(model.check_data(rows))
+        if self._draws is None:
             with tf.init_scope():  # once and for all, also where a function is being traced
-                self._propagated = self._start(rows[0].shape[-1])
+                self._draws = self._start(checked[0].shape[-1])
         seed = fold_in(self._seed, 1)
-        return self._model.predict_rows(
-            self._propagated,
-            rows,
-            self._num_samples,
-            lambda i, X: RowSeed(seed, keys_of(X)),
+        # TensorFlow has no gradient of a loop over what was computed outside of the graph.
+        numbers = self._num_samples * model.width() if tf.executing_eagerly() else None
+        values = prediction.predict_rows(
+            self._draws,
+            model.likelihood,
+            checked,
             reduce,
-            # TensorFlow has no gradient of a loop over what was computed outside of the graph.
-            at_once=not tf.executing_eagerly(),
+            lambda i, X: RowSeed(seed, keys_of(X)),
+            numbers,
         )
+        what = "The prediction" if len(rows) == 1 else "The log density"
+        check_outputs(checked, *values, what=what)
+        return values
 
-    def _start(self, input_dim: int) -> Propagated:
+    def _start(self, input_dim: int) -> Draws:
         row = tf.zeros([1, input_dim], gpflow.default_float())
-        propagated = self._model.propagate(row, self._num_samples, fold_in(self._seed, 0))
+        draws = self._model.draw_for(row, self._num_samples, self._seed)
         # Factorisations are made when they are first needed. That must not be inside a graph.
-        propagated.predict(row, fold_in(self._seed, 1))
-        return propagated
+        draws.moments(row, fold_in(self._seed, 1))
+        return draws

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gpflow
 import tensorflow as tf
 from check_shapes import check_shapes
 
-from ..layers import Layer
 from .finite import check_outputs
-from .pathwise_functions import PathwiseFunctions
-from .remembered_functions import RememberedFunctions
-
-if TYPE_CHECKING:
-    from .deep_gp import DeepGP
 
 
 class FunctionDraws:
@@ -32,6 +26,8 @@ class FunctionDraws:
     differentiable, that conditions on all values it has given: time grows with the cube and memory
     with the square of the number of different rows seen so far, for each sample.
 
+    Draws of a posterior over all weights of a network are functions already.
+
     The draws are of the model as it was when they were made; later training does not change them.
     They can be copied and pickled.
     """
@@ -40,23 +36,18 @@ class FunctionDraws:
     """Whether the functions are sums of features, or else exact and remembered row by row."""
 
     def __init__(
-        self, model: DeepGP, num_samples: int, seed: tf.Tensor, num_features: int | None
+        self, model: Any, num_samples: int, seed: tf.Tensor, num_features: int | None
     ) -> None:
-        """Choose the route; :meth:`gpflow_gi.models.DeepGP.sample_functions` is how to make one.
+        """Copy the model; :meth:`gpflow_gi.models.Predictive.sample_functions` makes one.
 
-        :param model: what the functions are drawn from.
+        :param model: a :class:`gpflow_gi.models.Predictive`.
         :param num_samples: S, the number of functions.
         :param seed: [2].
         :param num_features: F, of each function in each layer; None for the exact route.
         """
         self._model = gpflow.utilities.deepcopy(model)
-        layers = [layer for layer in model.layers if isinstance(layer, Layer)]
-        if num_features is not None and all(layer.has_features for layer in layers):
-            self.is_pathwise = True
-            self._functions: Any = PathwiseFunctions(self._model, num_samples, seed, num_features)
-        else:
-            self.is_pathwise = False
-            self._functions = RememberedFunctions(self._model, num_samples, seed)
+        self._functions: Any = self._model.functions(num_samples, seed, num_features)
+        self.is_pathwise = self._functions.is_pathwise
 
     @check_shapes("return: [S, N, P]")
     def __call__(self, X: Any) -> tf.Tensor:

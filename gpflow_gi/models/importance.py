@@ -11,19 +11,14 @@ of another model, whose function values are independent given the inducing point
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 import tensorflow as tf
 
 from ..core.random import fold_in
-from ..layers import GPLayer, LayerDraw
-from ..layers.residual import every_layer
 from . import integration
-from .propagation import propagate_inducing
-
-if TYPE_CHECKING:
-    from .deep_gp import DeepGP
+from .no_density import NoDensityError
 
 CACHED_SIZE = 400_000
 """Numbers in the largest arrays of one chunk of samples: what stays in a processor's cache."""
@@ -31,31 +26,25 @@ CACHED_SIZE = 400_000
 MOST_SAMPLES_AT_ONCE = 50
 
 
-def samples_at_once(model: DeepGP, num_rows: int, num_samples: int) -> int:
+def samples_at_once(numbers_per_sample: int, num_samples: int) -> int:
     """Samples of one chunk, all chunks but for the last being of one size."""
-    numbers = 1
-    M = 0 if model.inducing_inputs is None else int(model.inducing_inputs.shape[0])
-    for layer in every_layer(model.layers):
-        if isinstance(layer, GPLayer):
-            numbers = max(numbers, (num_rows + M + (layer.posterior.num_inducing or 0)) ** 2)
-        else:
-            width = max(layer.output_dim, layer.input_dim or 1)
-            numbers = max(numbers, (num_rows + M + width) * width)
-    at_most = min(max(CACHED_SIZE // numbers, 1), MOST_SAMPLES_AT_ONCE)
+    at_most = min(max(CACHED_SIZE // numbers_per_sample, 1), MOST_SAMPLES_AT_ONCE)
     num_chunks = -(-num_samples // at_most)
     return -(-num_samples // num_chunks)
 
 
 def log_weights(
-    model: DeepGP, X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor
+    model: Any, X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor
 ) -> tf.Tensor:
     """Log w_s of `num_samples` functions, [S], chunk by chunk.
 
+    :param model: a :class:`gpflow_gi.models.Predictive`.
     :param X: [N, D], all rows.
     :param Y: [N, Q].
     :param seed: [2].
+    :raises NoDensityError: if the posterior has no density.
     """
-    chunk = samples_at_once(model, int(X.shape[0]), num_samples)
+    chunk = samples_at_once(model.numbers_per_sample(int(X.shape[0])), num_samples)
     num_chunks = -(-num_samples // chunk)
     if num_chunks == 1:
         return _chunk(model, X, Y, chunk, fold_in(seed, 0))
@@ -70,28 +59,16 @@ def log_weights(
     return tf.reshape(weights.stack(), [num_chunks * chunk])[:num_samples]
 
 
-def _chunk(
-    model: DeepGP, X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor
-) -> tf.Tensor:
-    propagated = propagate_inducing(
-        model.layers,
-        model.inducing_inputs,
-        X.shape[-1],
-        num_samples,
-        fold_in(seed, 0),
-        draw_all=True,
-    )
-    F = propagated.rows_jointly(X, fold_in(seed, 1))
-    last = propagated.last.draw(propagated.num_samples, fold_in(seed, 2))
-    F, _ = last.extend(F, fold_in(seed, 3))
-    log_weight = integration.log_prob(model.likelihood, X, F, Y)
-    for layer in [*propagated.hidden, last]:
-        if isinstance(layer, LayerDraw):
-            log_weight += layer.log_p_minus_log_q
+def _chunk(model: Any, X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
+    draws = model.draw_for(X, num_samples, seed, joint=True)
+    ratio = draws.log_p_minus_log_q
+    if ratio is None:
+        raise NoDensityError(model.why_no_density())
+    log_weight = integration.log_prob(model.likelihood, X, draws(X, seed), Y) + ratio
     return tf.broadcast_to(log_weight, [num_samples])
 
 
-def compiled(model: DeepGP) -> Callable[[Any, Any, int, Any], tf.Tensor]:
+def compiled(model: Any) -> Callable[[Any, Any, int, Any], tf.Tensor]:
     """:func:`log_weights` of a model for eager callers, compiled once for as long as it lives.
 
     A model that was given another part in the meantime is compiled anew.
@@ -101,7 +78,7 @@ def compiled(model: DeepGP) -> Callable[[Any, Any, int, Any], tf.Tensor]:
         owner = ref(model)  # the function must not keep alive what it is stored under
 
         def function(X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
-            return log_weights(cast("DeepGP", owner()), X, Y, num_samples, seed)
+            return log_weights(owner(), X, Y, num_samples, seed)
 
         _COMPILED[model] = (parts, tf.function(function, autograph=False))
     return _COMPILED[model][1]

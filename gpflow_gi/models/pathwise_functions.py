@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-import gpflow
 import tensorflow as tf
 
 from ..core.random import fold_in
 from ..layers import Deterministic, LayerFunction
 from .chunks import rows_per_chunk
-
-if TYPE_CHECKING:
-    from .deep_gp import DeepGP
 
 
 class PathwiseFunctions:
@@ -22,10 +18,12 @@ class PathwiseFunctions:
     Eager calls take many rows in chunks of bounded memory.
     """
 
-    def __init__(self, model: DeepGP, num_samples: int, seed: tf.Tensor, num_features: int) -> None:
+    is_pathwise = True
+
+    def __init__(self, model: Any, num_samples: int, seed: tf.Tensor, num_features: int) -> None:
         """Prepare the draw.
 
-        :param model: one that nobody changes.
+        :param model: a :class:`gpflow_gi.models.DeepGP` that nobody changes.
         :param num_samples: S, the number of functions.
         :param seed: [2].
         :param num_features: F, of each function in each layer.
@@ -52,7 +50,7 @@ class PathwiseFunctions:
 
     def _start(self, input_dim: int) -> list[Deterministic | LayerFunction]:
         propagated = self._model.propagate(
-            tf.zeros([1, input_dim], gpflow.default_float()),
+            input_dim,
             self._num_samples,
             fold_in(self._seed, 0),
             draw_all=True,

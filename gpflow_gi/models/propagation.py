@@ -35,9 +35,9 @@ class Propagated:
     last: ConditionedLayer
     """The last layer, to be integrated."""
 
-    kl: tf.Tensor
+    kl: tf.Tensor | None
     """Sum of KL(q || p) over the layers, each given the layers below, mean over samples: [], in
-    nats."""
+    nats; None where a layer's q has no density."""
 
     inducing: tf.Tensor
     """U below the last layer, [M, D'] or [S, M, D']; [0, D'] where that layer does not use it."""
@@ -138,8 +138,9 @@ def propagate_inducing(
         layer_seed = fold_in(seed, i)
         q = layer.condition(U, S, fold_in(layer_seed, 0))
         if i + 1 == (stop or len(layers)):
-            kl.append(tf.reduce_mean(q.kl()))
-            return Propagated(hidden, q, tf.add_n(kl), U, S)
+            if layer.has_density:
+                kl.append(tf.reduce_mean(q.kl()))
+            return Propagated(hidden, q, _total(kl, layers), U, S)
         below_global = any(uses_U[i + 1 :])
         if below_global or draw_all or not layer.has_independent_outputs:
             draw = q.draw(S, fold_in(layer_seed, 1))
@@ -152,5 +153,12 @@ def propagate_inducing(
             hidden.append(q)
         if not below_global:
             U = tf.zeros([0, layer.output_dim], U.dtype)
-        kl.append(tf.reduce_mean(q.kl()))  # after the draw, which may have what it needs
+        if layer.has_density:
+            kl.append(tf.reduce_mean(q.kl()))  # after the draw, which may have what it needs
     raise AssertionError("a model's last layer is never deterministic")
+
+
+def _total(kl: list[tf.Tensor], layers: Sequence[Layer | Deterministic]) -> tf.Tensor | None:
+    if all(layer.has_density for layer in layers if isinstance(layer, Layer)):
+        return tf.add_n(kl)
+    return None

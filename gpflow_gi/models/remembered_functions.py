@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import Any, cast
 
 import numpy as np
 import tensorflow as tf
 
 from ..core.random import fold_in
 from ..layers import Deterministic, LayerDraw
-
-if TYPE_CHECKING:
-    from .deep_gp import DeepGP
 
 
 class RememberedFunctions:
@@ -23,10 +20,12 @@ class RememberedFunctions:
     of the number of different rows seen so far, for each sample.
     """
 
-    def __init__(self, model: DeepGP, num_samples: int, seed: tf.Tensor) -> None:
+    is_pathwise = False
+
+    def __init__(self, model: Any, num_samples: int, seed: tf.Tensor) -> None:
         """Prepare the draw.
 
-        :param model: one that nobody changes.
+        :param model: a :class:`gpflow_gi.models.DeepGP` that nobody changes.
         :param num_samples: S, the number of functions.
         :param seed: [2].
         """
@@ -63,7 +62,9 @@ class RememberedFunctions:
 
     def _start(self, X: tf.Tensor) -> None:
         model = self._model
-        propagated = model.propagate(X, self._num_samples, fold_in(self._seed, 0), draw_all=True)
+        propagated = model.propagate(
+            X.shape[-1], self._num_samples, fold_in(self._seed, 0), draw_all=True
+        )
         last = propagated.last.draw(propagated.num_samples, fold_in(self._seed, 1))
         if model.inducing_inputs is not None and model.layers[-1].uses_global_inducing:
             outputs, last = last.extend(propagated.inducing, self._seed)

@@ -11,7 +11,7 @@ from ..core.jitter import jitter_scales
 from ..core.random import Seed, as_seed
 from ..core.validation import file_path, positive_integer
 from ..models import DeepGP
-from ..models.deep_gp import DEFAULT_PREDICTION_SAMPLES
+from ..models.predictive import DEFAULT_PREDICTION_SAMPLES
 from .saving import SaveError
 
 

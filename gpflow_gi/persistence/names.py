@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
+from ..core.validation import shown as described
 from . import lists
 
 Use: TypeAlias = Literal["object", "made", "named"]
@@ -65,7 +66,8 @@ class Names:
 
         :param trusted: classes and functions, under their own names.
         :param custom_objects: the same, under the last part of the name that is in the file.
-        :raises TypeError: if one of them is neither a class nor a function.
+        :raises TypeError: if one of them is neither a class nor a function, or if `custom_objects`
+            is no dictionary.
         """
         if isinstance(trusted, str | Mapping) or not isinstance(trusted, Iterable):
             raise TypeError(
@@ -81,6 +83,11 @@ class Names:
                     f"{thing!r}, which has no name of its own."
                 )
             self._trusted[name] = thing
+        if not isinstance(custom_objects, Mapping | None):
+            raise TypeError(
+                "custom_objects must be a dictionary from names to classes and functions, as "
+                f'{{"MyLayer": MyNewLayer}}, but is {described(custom_objects)}.'
+            )
         self.by_last_part = dict(custom_objects or {})
         """Things of `custom_objects`."""
 

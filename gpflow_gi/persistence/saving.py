@@ -114,7 +114,8 @@ def load(
     :raises LoadError: if there is no such file, or it is damaged, of a newer version, saved with
         another default float type of GPflow's, or uses what is not here; if its parts do not fit
         together; or if it would take too much memory.
-    :raises TypeError: if `trusted` is no list of classes and functions.
+    :raises TypeError: if `trusted` is no list of classes and functions, or `custom_objects` no
+        dictionary.
     :warns UserWarning: if it was saved with another default jitter.
     """
     names = Names(trusted, custom_objects)

@@ -16,6 +16,9 @@ class Posterior(gpflow.Module, ABC):
     which Gaussian it puts over the coordinates.
     """
 
+    has_density: bool = True
+    """Whether there is a density q(z), and so a KL divergence."""
+
     uses_global_inducing: bool
     """Whether q(z) depends on the inducing activations that come up from the layer below."""
 

@@ -25,6 +25,7 @@ class Recorded(Posterior):
     """
 
     uses_global_inducing = False
+    has_density = False
     num_inducing = None
 
     def __init__(self, weights: Any) -> None:

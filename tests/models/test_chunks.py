@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from gpflow_gi.kernels import batched
-from gpflow_gi.models import chunks, deep_gp
+from gpflow_gi.models import chunks, prediction, predictive
 
 from ..builders import random_data, random_deep_gp
 
@@ -66,7 +66,7 @@ def test_samples_of_rows_come_in_chunks(rng, monkeypatch):
     monkeypatch.setattr(chunks, "TARGET_SIZE", 4 * 3 * 20)
     sizes = []
     monkeypatch.setattr(
-        deep_gp,
+        prediction,
         "in_chunks",
         lambda function, rows, chunk: chunks.in_chunks(
             lambda i, *part: sizes.append(len(part[0])) or function(i, *part), rows, chunk
@@ -102,4 +102,4 @@ def test_an_eager_caller_is_not_traced_anew(rng, monkeypatch):
 def test_chunks_shrink_with_samples_and_inducing_points():
     assert chunks.rows_per_chunk(100 * 100) == 400
     assert chunks.rows_per_chunk(10**9) == 1
-    assert deep_gp.DEFAULT_PREDICTION_SAMPLES == 100
+    assert predictive.DEFAULT_PREDICTION_SAMPLES == 100

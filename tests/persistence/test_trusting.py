@@ -225,3 +225,9 @@ def test_operations_between_layers_of_keras(rng, tmp_path):
     model = network(rng, tf_keras.Model(inputs, tf.py_function(squared, [hidden], tf.float64)))
     with pytest.raises(SaveError, match=r"cannot be stored"):
         gi.save(model, tmp_path / "other")
+
+
+@pytest.mark.parametrize("wrong", ["text", 1.0, [None], np.ones(3), dict])
+def test_renamed_classes_must_be_in_a_dictionary(tmp_path, wrong):
+    with pytest.raises(TypeError, match="custom_objects must be a dictionary"):
+        gi.load(tmp_path / "model.gi", custom_objects=wrong)

@@ -1,0 +1,68 @@
+"""Draws of a chain of layers."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import tensorflow as tf
+
+from ..core.random import fold_in, standard_normal
+from ..layers import LayerDraw
+from .draws import Draws
+from .propagation import Propagated
+
+
+class LayerDraws(Draws):
+    """The layers below the last drawn, or integrated row by row, and the last one integrated.
+
+    Joint draws have every layer drawn when they are called, the last one too.
+    """
+
+    def __init__(
+        self, propagated: Propagated, num_samples: int, seed: tf.Tensor, *, joint: bool
+    ) -> None:
+        """Keep the layers.
+
+        :param propagated: the layers after the pass of the inducing points.
+        :param num_samples: S, with which that pass was made.
+        :param seed: [2], of the draws; its streams 1 and 3 are left for calls.
+        :param joint: whether the rows of a call belong to one function.
+        """
+        self._propagated = propagated
+        self._num_samples = num_samples
+        self._seed = seed
+        self._joint = joint
+        self.kl = propagated.kl
+
+    def moments(
+        self, X: tf.Tensor, seed: Any, *, full_cov: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        if full_cov:
+            F = self._propagated.rows_jointly(X, seed)
+            return self._propagated.last.predict(F, full_cov=True)
+        return self._propagated.predict(X, seed)
+
+    def __call__(self, X: tf.Tensor, seed: Any) -> tf.Tensor:
+        if self._joint:
+            F = self._propagated.rows_jointly(X, fold_in(seed, 1))
+            values, _ = self._last.extend(F, fold_in(seed, 3))
+            return values
+        mean, variance = self.moments(X, fold_in(seed, 0))
+        # Where nothing below the last layer is sampled, one mean serves all samples.
+        shape = tf.concat([[self._num_samples], tf.shape(mean)[-2:]], axis=0)
+        return mean + tf.sqrt(variance) * standard_normal(shape, fold_in(seed, 1), mean.dtype)
+
+    @property
+    def log_p_minus_log_q(self) -> tf.Tensor | None:  # type: ignore[override]
+        """The sum over all layers, of joint draws whose layers have densities: [] or [S]."""
+        if not self._joint or self.kl is None:
+            return None
+        drawn = [layer for layer in self._propagated.hidden if isinstance(layer, LayerDraw)]
+        # Not all of them have a sample axis.
+        return sum(layer.log_p_minus_log_q for layer in [*drawn, self._last])
+
+    @cached_property
+    def _last(self) -> LayerDraw:
+        last = self._propagated.last
+        return last.draw(self._propagated.num_samples, fold_in(self._seed, 2))

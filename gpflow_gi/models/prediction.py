@@ -1,0 +1,125 @@
+"""Predictions at many rows, in chunks of bounded size, from the moments of f for each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+from gpflow.likelihoods import Likelihood
+
+from ..core.random import fold_in
+from . import integration, mixture
+from .chunks import in_chunks, rows_per_chunk
+from .draws import Draws
+
+Reduce = Callable[..., tuple[tf.Tensor, ...]]
+"""(likelihood, seed, mean [S, N, P], variance [S, N, P], X [N, D], ...) -> what is predicted, in
+tensors whose first axis is the rows."""
+
+
+def predict_rows(
+    draws: Draws,
+    likelihood: Likelihood,
+    rows: list[tf.Tensor],
+    reduce: Reduce,
+    seed_of: Callable[[tf.Tensor, tf.Tensor], Any],
+    numbers_per_row: int | None,
+) -> Any:
+    """Predict at rows.
+
+    :param draws: S of them.
+    :param rows: X [N, D], or X and Y [N, Q].
+    :param seed_of: from a chunk's number and its rows X to its seed.
+    :param numbers_per_row: in the largest array; None to take all rows as one chunk.
+    :return: what `reduce` returns, of all rows.
+    """
+
+    def chunk(i: tf.Tensor, *rows: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        seed = seed_of(i, rows[0])
+        mean, variance = draws.moments(rows[0], fold_in(seed, 0))
+        if mean.shape.rank == 2:
+            mean, variance = mean[None], variance[None]
+        return reduce(likelihood, fold_in(seed, 1), mean, variance, *rows)
+
+    if numbers_per_row is None:
+        return chunk(tf.constant(0), *rows)
+    return in_chunks(chunk, rows, rows_per_chunk(numbers_per_row))
+
+
+def moments_of_f(
+    likelihood: Likelihood, seed: Any, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor
+) -> tuple[tf.Tensor, ...]:
+    """Mean and variance of f, as moments of the mixture: two of [N, P]."""
+    return mixture.moments(mean, variance)
+
+
+def moments_of_y(
+    likelihood: Likelihood, seed: Any, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor
+) -> tuple[tf.Tensor, ...]:
+    """Mean and variance of new targets, as moments of the mixture: two of [N, Q]."""
+    return mixture.moments(*integration.predict_mean_and_var(likelihood, X, mean, variance, seed))
+
+
+def components_of_y(
+    likelihood: Likelihood, seed: Any, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor
+) -> tuple[tf.Tensor, ...]:
+    """Mean and variance of new targets for each sample, rows first: two of [N, S, Q]."""
+    moments = integration.predict_mean_and_var(likelihood, X, mean, variance, seed)
+    return tuple(tf.transpose(moment, [1, 0, 2]) for moment in moments)
+
+
+def log_density_of_y(
+    likelihood: Likelihood,
+    seed: Any,
+    mean: tf.Tensor,
+    variance: tf.Tensor,
+    X: tf.Tensor,
+    Y: tf.Tensor,
+) -> tuple[tf.Tensor, ...]:
+    """Log of the mixture's density at the targets: a tuple of one, [N], in nats."""
+    components = integration.predict_log_density(likelihood, X, mean, variance, Y, seed)
+    return (mixture.log_density(components),)
+
+
+def sample_rows(draws: Draws, X: tf.Tensor, numbers_per_row: int, seed: tf.Tensor) -> tf.Tensor:
+    """Samples of f, each row by itself: [S, N, P].
+
+    :param X: [N, D].
+    :param numbers_per_row: in the largest array.
+    :param seed: [2].
+    """
+
+    def chunk(i: tf.Tensor, X: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        return (tf.transpose(draws(X, fold_in(seed, i)), [1, 0, 2]),)
+
+    (samples,) = in_chunks(chunk, [X], rows_per_chunk(numbers_per_row))
+    return tf.transpose(samples, [1, 0, 2])
+
+
+class Functions:
+    """Draws that are functions by themselves, such as a network's: [N, D] -> [S, N, P]."""
+
+    is_pathwise = True
+
+    def __init__(self, draws: Draws, seed: tf.Tensor, numbers_per_row: int) -> None:
+        """Keep the draws.
+
+        :param draws: whose values do not depend on the seed of a call.
+        :param seed: [2].
+        :param numbers_per_row: in the largest array, of all samples.
+        :raises NotImplementedError: if their values do depend on it.
+        """
+        if not draws.is_function:
+            raise NotImplementedError(
+                f"{type(draws).__name__} are not functions that can be evaluated again and again; "
+                "predict_f_samples draws values at given rows."
+            )
+        self._draws = draws
+        self._seed = seed
+        self._numbers_per_row = numbers_per_row
+
+    def __call__(self, X: tf.Tensor) -> tf.Tensor:
+        if not tf.executing_eagerly():
+            return self._draws(X, self._seed)
+        return sample_rows(self._draws, X, self._numbers_per_row, self._seed)

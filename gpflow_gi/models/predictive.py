@@ -1,0 +1,458 @@
+"""Whatever can draw functions can be compared: bounds and predictions from draws."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+from check_shapes import check_shapes
+from gpflow.likelihoods import Likelihood
+from gpflow.models import BayesianModel
+
+from ..core.pareto import k_hat
+from ..core.random import Seed, as_seed, fold_in
+from ..core.validation import check_same_rows, data_pair, positive_integer, true_or_false
+from . import importance, integration, mixture, prediction
+from .classes import check_classes, probabilities
+from .draws import Draws
+from .finite import check_outputs
+from .frozen_posterior import FrozenPosterior
+from .function_draws import FunctionDraws
+from .no_density import NoDensityError
+from .targets import check_targets
+from .training_loss import TrainingLoss
+
+DEFAULT_PREDICTION_SAMPLES = 100
+DEFAULT_FEATURES = 500
+
+
+class Predictive(TrainingLoss, BayesianModel):
+    """A model with an approximate posterior that can be drawn from; the rest follows from that.
+
+    A subclass says how to :meth:`draw`, which inputs it takes (:meth:`check_inputs`), and has the
+    attributes below. Bounds and predictions are written here, once for all methods.
+
+    Shapes: S samples, N rows, B rows of a minibatch, D inputs, P outputs of f, Q columns of the
+    targets. Images, [N, H, W, C] wherever there is X [N, D], become rows of their D = H W C
+    numbers.
+
+    Every stochastic method takes a `seed`: an integer or a pair of integers, with which it is a
+    deterministic function; or None, for fresh noise at every call.
+
+    Every method raises ValueError where its data do not fit the model or hold NaN or infinity,
+    where `num_samples` is no positive integer or `seed` none of these; and where the answer would
+    be NaN although the data are finite, as numbers like 1e200 can make it. Inside ``tf.function``
+    values are not known: there NaN gives NaN, as in any TensorFlow code. ``parameters``,
+    ``log_prior_density`` and their like are GPflow's.
+    """
+
+    likelihood: Likelihood
+    """p(y | f)."""
+
+    num_data: int
+    """The number of rows that the model is trained on. The expected log likelihood of a minibatch
+    is scaled by num_data over the batch's rows; nothing else is."""
+
+    num_samples: int = 1
+    """S for the bound, where a call does not say otherwise."""
+
+    @property
+    @abstractmethod
+    def output_dim(self) -> int:
+        """P."""
+
+    @abstractmethod
+    def draw(self, num_samples: int, seed: Seed = None, *, joint: bool = False) -> Draws:
+        """Draw S functions.
+
+        :param num_samples: S, how many.
+        :param seed: see the class. Its stream 0 (and 2, of joint draws) is used here.
+        :param joint: whether the rows of a call of the draws belong to one function; otherwise
+            they need only have the right distribution each.
+        :return: the functions, with their KL divergence or log p - log q where these exist.
+        :raises ValueError: see the class.
+        """
+
+    @abstractmethod
+    def check_inputs(self, X: Any) -> tf.Tensor:
+        """X as a tensor of the type that the model takes, images as rows.
+
+        :param X: [N, D] or [N, H, W, C].
+        :return: [N, D].
+        :raises ValueError: if it does not fit, or is known to hold NaN or infinity.
+        """
+
+    @abstractmethod
+    def width(self) -> int:
+        """The count of numbers per row and sample in the largest array of a prediction."""
+
+    def numbers_per_sample(self, num_rows: int) -> int:
+        """The count of numbers in the largest array of one joint draw at so many rows.
+
+        :param num_rows: N.
+        """
+        return num_rows * self.width()
+
+    def why_no_density(self) -> str:
+        """Why there is no density q, and what to use instead, in sentences for an error."""
+        return (
+            f"The posterior {type(self).__name__} has no density. Compare it with others by "
+            "predict_log_density of held-out rows."
+        )
+
+    # ------------------------------------------------------------------------------------- bound
+
+    @check_shapes("return: []")
+    def elbo(
+        self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
+    ) -> tf.Tensor:
+        """An unbiased estimate of the evidence lower bound, of all `num_data` rows.
+
+        :param data: X [B, D] and Y [B, Q]: all rows, or a minibatch.
+        :param num_samples: S; the model's own by default.
+        :param seed: see the class.
+        :return: [], in nats.
+        :raises ValueError: if the data do not fit the model.
+        :raises NoDensityError: if the posterior has no density.
+        """
+        expected_log_likelihood, kl = self.bound_terms(data, num_samples, seed)
+        elbo = expected_log_likelihood - kl
+        if tf.executing_eagerly():
+            check_outputs(self.check_data(data), elbo, what="The bound")
+        return elbo
+
+    @check_shapes("return[0]: []", "return[1]: []")
+    def bound_terms(
+        self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """The two terms of the bound, whose difference is :meth:`elbo`.
+
+        The second is the KL divergence in closed form where the draws have one, otherwise its
+        estimate, the mean of log q - log p. They may be NaN where the data are finite: training
+        wants to see that.
+
+        :param data: X [B, D] and Y [B, Q]: all rows, or a minibatch.
+        :param num_samples: S; the model's own by default.
+        :param seed: see the class.
+        :return: the expected log likelihood of all `num_data` rows, and the sum of all
+            KL(q || p); two of [], in nats.
+        :raises ValueError: if the data do not fit the model, or have no rows.
+        :raises NoDensityError: if the posterior has no density.
+        """
+        X, Y = self.check_data(data)
+        if X.shape[0] == 0:
+            raise ValueError("The bound needs at least one row of data, but X has none.")
+        seed = as_seed(seed)
+        S = self.num_samples if num_samples is None else num_samples
+        draws = self.draw_for(X, S, seed)
+        kl = _kl(draws)
+        if kl is None:
+            raise NoDensityError(self.why_no_density())
+        mean, variance = draws.moments(X, fold_in(seed, 1))
+        # N/B sum_n 1/S sum_s E log p(y_n | f_n)
+        log_likelihoods = integration.variational_expectations(
+            self.likelihood, X, mean, variance, Y, fold_in(seed, 2)
+        )
+        return float(self.num_data) * tf.reduce_mean(log_likelihoods), kl
+
+    @check_shapes("return: []")
+    def iwbo(self, data: tuple[Any, Any], num_samples: int, seed: Seed = None) -> tf.Tensor:
+        """An estimate of the importance weighted bound, log 1/S sum_s w_s.
+
+        Its expectation lies between the ELBO and the log evidence and rises with S (Burda, Grosse &
+        Salakhutdinov 2016, eq. 8); with S = 1 it is the ELBO.
+        :func:`gpflow_gi.bounds.estimate_iwbo` gives a standard error beside it. Samples are taken
+        in chunks, compiled; memory does not grow with S. Gaussian process layers draw all rows
+        jointly, which takes time of N^3 a sample.
+
+        :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
+        :param num_samples: S, how many.
+        :param seed: see the class.
+        :return: [], in nats.
+        :raises ValueError: if the data do not fit the model, or are not all of its rows.
+        :raises NoDensityError: if the posterior has no density.
+        """
+        log_weights = self.log_importance_weights(data, num_samples, seed)
+        return mixture.log_density(log_weights[:, None])[0]
+
+    @check_shapes("return: [S]")
+    def log_importance_weights(
+        self, data: tuple[Any, Any], num_samples: int, seed: Seed = None
+    ) -> tf.Tensor:
+        """Log p(Y, z) / q(z) for S draws of all that is random, z ~ q.
+
+        :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
+        :param num_samples: S, how many.
+        :param seed: see the class.
+        :return: [S], in nats.
+        :raises ValueError: if the data do not fit the model, or are not all of its rows.
+        :raises NoDensityError: if the posterior has no density.
+        """
+        X, Y = self.check_data(data)
+        if X.shape[0] != self.num_data:
+            raise ValueError(
+                f"Importance weights need all {self.num_data} rows that the model was built for "
+                f"(num_data), but X has {X.shape[0]}: those of a minibatch bound nothing."
+            )
+        S = positive_integer("num_samples", num_samples)
+        seed = as_seed(seed)
+        if tf.executing_eagerly():
+            log_weights = importance.compiled(self)(X, Y, S, seed)
+            check_outputs([X, Y], log_weights, what="A log weight")
+            return log_weights
+        return importance.log_weights(self, X, Y, S, seed)
+
+    def k_hat(self, data: tuple[Any, Any], num_samples: int = 1000, seed: Seed = None) -> float:
+        """The shape k of the importance weights' tail: how far the posterior is from the exact one.
+
+        Below 0.7 the weights have a usable variance and the posterior can be corrected by them;
+        above, bounds and predictions can be far off (Vehtari, Simpson, Gelman, Yao & Gabry 2024,
+        section 3; Yao et al. 2018).
+
+        :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
+        :param num_samples: S, at least 25.
+        :param seed: see the class.
+        :return: k.
+        :raises ValueError: as :meth:`log_importance_weights`, or if there are too few samples.
+        :raises NoDensityError: if the posterior has no density.
+        """
+        return k_hat(self.log_importance_weights(data, num_samples, seed).numpy())
+
+    # -------------------------------------------------------------------------------- prediction
+
+    @check_shapes(
+        "return[0]: [N, P]",
+        "return[1]: [P, N, N] if full_cov",
+        "return[1]: [N, P] if not full_cov",
+    )
+    def predict_f(
+        self,
+        X: Any,
+        num_samples: int = DEFAULT_PREDICTION_SAMPLES,
+        full_cov: bool = False,
+        seed: Seed = None,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and (co)variance of f, as moments of the mixture over S samples.
+
+        :param X: [N, D], or images [N, H, W, C].
+        :param num_samples: S, of all that is not integrated, as the layers below the last.
+        :param full_cov: give the covariance between rows instead of each row's variance. Takes
+            memory of S N^2 and time of S N^3.
+        :param seed: see the class.
+        :return: the mean, [N, P], and the variance, [N, P], or covariance, [P, N, N], in the units
+            of f and their square.
+        :raises ValueError: see the class.
+        """
+        if not true_or_false("full_cov", full_cov):
+            return self._predict(prediction.moments_of_f, num_samples, seed, X)
+        X, seed = self.check_inputs(X), as_seed(seed)
+        draws = self.draw_for(X, num_samples, seed, joint=True)
+        moments = draws.moments(X, fold_in(seed, 1), full_cov=True)
+        if moments[0].shape.rank == 3:
+            moments = mixture.moments_jointly(*moments)
+        check_outputs([X], *moments)
+        return moments
+
+    @check_shapes("return[0]: [N, Q]", "return[1]: [N, Q]")
+    def predict_y(
+        self, X: Any, num_samples: int = DEFAULT_PREDICTION_SAMPLES, seed: Seed = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of new targets, as moments of the mixture over S samples.
+
+        :param X: [N, D], or images [N, H, W, C].
+        :param num_samples: S, as in :meth:`predict_f`.
+        :param seed: see the class.
+        :return: two of [N, Q], in the units of the targets and their square.
+        :raises ValueError: see the class.
+        """
+        return self._predict(prediction.moments_of_y, num_samples, seed, X)
+
+    @check_shapes("return: [N, C]")
+    def predict_proba(
+        self, X: Any, num_samples: int = DEFAULT_PREDICTION_SAMPLES, seed: Seed = None
+    ) -> tf.Tensor:
+        """The predictive probability of each class, a mean over S samples.
+
+        :param X: [N, D], or images [N, H, W, C].
+        :param num_samples: S, as in :meth:`predict_f`.
+        :param seed: see the class.
+        :return: [N, C]; of a Bernoulli likelihood C is 2, for the labels 0 and 1.
+        :raises ValueError: if the likelihood is none over classes, which are Bernoulli of one
+            output, MultiClass and Softmax; and see the class.
+        """
+        check_classes(self.likelihood, self.output_dim)
+        mean, _ = self.predict_y(X, num_samples, seed)
+        return probabilities(self.likelihood, mean)
+
+    @check_shapes("return[0]: [S, N, Q]", "return[1]: [S, N, Q]")
+    def predict_y_components(
+        self, X: Any, num_samples: int = DEFAULT_PREDICTION_SAMPLES, seed: Seed = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of new targets for each sample.
+
+        The predictive distribution is the mixture of these S components with equal weights; with a
+        Gaussian likelihood each component is Gaussian. Quantiles, scores and plots that moments are
+        too little for start from here.
+
+        :param X: [N, D], or images [N, H, W, C].
+        :param num_samples: S, how many.
+        :param seed: see the class.
+        :return: two of [S, N, Q], in the units of the targets and their square.
+        :raises ValueError: see the class.
+        """
+        components = self._predict(prediction.components_of_y, num_samples, seed, X)
+        mean, variance = (tf.transpose(component, [1, 0, 2]) for component in components)
+        # Where nothing is sampled, all components are one.
+        shape = tf.concat([[num_samples], tf.shape(mean)[1:]], axis=0)
+        return tf.broadcast_to(mean, shape), tf.broadcast_to(variance, shape)
+
+    @check_shapes("return: [N]")
+    def predict_log_density(
+        self,
+        data: tuple[Any, Any],
+        num_samples: int = DEFAULT_PREDICTION_SAMPLES,
+        seed: Seed = None,
+    ) -> tf.Tensor:
+        """Log of the predictive mixture's density at the targets.
+
+        This is the density of the mixture itself, log 1/S sum_s p(y | sample s), not that of a
+        Gaussian with the mixture's moments.
+
+        :param data: X [N, D] and Y [N, Q].
+        :param num_samples: S, as in :meth:`predict_f`.
+        :param seed: see the class.
+        :return: [N], in nats.
+        :raises ValueError: see the class.
+        """
+        (density,) = self._predict(prediction.log_density_of_y, num_samples, seed, *data_pair(data))
+        return density
+
+    @check_shapes("return: [S, N, P]")
+    def predict_f_samples(
+        self, X: Any, num_samples: int, full_cov: bool = True, seed: Seed = None
+    ) -> tf.Tensor:
+        """Samples of f at `X`.
+
+        :param X: [N, D], or images [N, H, W, C].
+        :param num_samples: S, how many.
+        :param full_cov: draw the rows of a sample jointly, as values of one function; takes memory
+            of S N^2 and time of S N^3 in Gaussian processes. Without, each row has the right
+            distribution by itself.
+        :param seed: see the class.
+        :return: [S, N, P], in the units of f.
+        :raises ValueError: see the class.
+        """
+        joint = true_or_false("full_cov", full_cov)
+        X, seed = self.check_inputs(X), as_seed(seed)
+        S = positive_integer("num_samples", num_samples)
+        draws = self.draw_for(X, S, seed, joint=joint)
+        if joint:
+            samples = draws(X, seed)
+        else:
+            samples = prediction.sample_rows(draws, X, S * self.width(), fold_in(seed, 1))
+        check_outputs([X], samples)
+        return samples if samples.shape.rank == 3 else samples[None]
+
+    def sample_functions(
+        self, num_samples: int, seed: Seed = None, *, num_features: int | None = DEFAULT_FEATURES
+    ) -> FunctionDraws:
+        """Draw S functions f from the posterior, to be evaluated again and again.
+
+        Decoupled sampling (Wilson et al. 2020, arXiv:2002.09309) where kernels have features;
+        :class:`FunctionDraws` says which have, and what the others do. Draws of networks are exact.
+
+        :param num_samples: S, how many.
+        :param seed: see the class.
+        :param num_features: F, the number of random frequencies, each with a cosine and a sine, in
+            each function's residuals; their covariance is right on average over draws for any F,
+            and for each draw within about 1 / sqrt(F) of the variance. None for draws that are
+            exact for every kernel, eager and not differentiable.
+        :return: a callable from X [N, D] to [S, N, P], the same functions at every call.
+        :raises ValueError: if `num_samples` or `num_features` is not a positive integer.
+        """
+        S = positive_integer("num_samples", num_samples)
+        F = None if num_features is None else positive_integer("num_features", num_features)
+        return FunctionDraws(self, S, as_seed(seed), F)
+
+    def posterior(self, num_samples: int, seed: Seed = None) -> FrozenPosterior:
+        """Draw S times, and keep the draws for predictions.
+
+        :param num_samples: S, how many.
+        :param seed: see the class.
+        :return: what predicts as the model does, with the same numbers at every call.
+        :raises ValueError: see the class.
+        """
+        S = positive_integer("num_samples", num_samples)
+        return FrozenPosterior(self, S, as_seed(seed))
+
+    # ------------------------------------------------------------------------------------ inside
+
+    @property
+    def input_shape(self) -> tuple[int, ...] | None:
+        """(D,), or (H, W, C) of images, where the model tells."""
+        return None
+
+    def check_data(self, data: tuple[Any, Any]) -> tuple[tf.Tensor, tf.Tensor]:
+        """X and Y as tensors of the types that the model takes.
+
+        :param data: X [N, D], or images [N, H, W, C], and Y [N, Q].
+        :return: X [N, D] and Y [N, Q].
+        :raises ValueError: if they do not fit each other, the model or the likelihood, or are
+            known to hold NaN or infinity.
+        """
+        X, Y = data_pair(data)
+        X = self.check_inputs(X)
+        Y = check_targets(self.likelihood, Y, self.output_dim)
+        check_same_rows(X, Y)
+        return X, Y
+
+    def functions(
+        self, num_samples: int, seed: tf.Tensor, num_features: int | None
+    ) -> Callable[[tf.Tensor], tf.Tensor]:
+        """Draws that are the same functions at every call, for :class:`FunctionDraws`.
+
+        :param num_samples: S.
+        :param seed: [2].
+        :param num_features: F, or None; see :meth:`sample_functions`.
+        :return: from X [N, D] to [S, N, P]; its ``is_pathwise`` as that of FunctionDraws.
+        :raises NotImplementedError: if the model's draws are not known everywhere.
+        """
+        return prediction.Functions(self.draw(num_samples, seed, joint=True), seed, self.width())
+
+    def draw_for(
+        self, X: tf.Tensor, num_samples: int, seed: tf.Tensor, *, joint: bool = False
+    ) -> Draws:
+        """The same as :meth:`draw`, for rows whose number of columns is known.
+
+        :param X: [N, D], of which only D counts.
+        :param num_samples: S, how many.
+        :param seed: [2].
+        :param joint: see :meth:`draw`.
+        :return: the draws.
+        """
+        return self.draw(num_samples, seed, joint=joint)
+
+    def _predict(self, reduce: prediction.Reduce, num_samples: int, seed: Seed, *rows: Any) -> Any:
+        """Draw once, then take the rows, X or X and Y, in chunks of bounded size."""
+        checked = [self.check_inputs(*rows)] if len(rows) == 1 else list(self.check_data(rows))
+        seed = as_seed(seed)
+        draws = self.draw_for(checked[0], num_samples, seed)
+
+        def seed_of(i: tf.Tensor, X: tf.Tensor) -> tf.Tensor:
+            return fold_in(fold_in(seed, 1), i)
+
+        numbers = num_samples * self.width()
+        values = prediction.predict_rows(draws, self.likelihood, checked, reduce, seed_of, numbers)
+        what = "The prediction" if len(rows) == 1 else "The log density"
+        check_outputs(checked, *values, what=what)
+        return values
+
+
+def _kl(draws: Draws) -> tf.Tensor | None:
+    """KL(q || p), or its estimate: []; None without a density."""
+    if draws.kl is not None:
+        return tf.reduce_mean(draws.kl)
+    ratio = draws.log_p_minus_log_q
+    return None if ratio is None else -tf.reduce_mean(ratio)
