@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 import tensorflow as tf
 
 from . import linalg
+from .weight_root import WeightRoot
 
 
 class Basis(ABC):
@@ -30,6 +31,14 @@ class Basis(ABC):
 
     has_small_design: bool = True
     """Whether `design` is small enough to work with. Otherwise regression asks for `moments`."""
+
+    has_kernel: bool = False
+    """Whether a kernel spans it, so that `gram` takes less than `design` does."""
+
+    @property
+    def root(self) -> WeightRoot:
+        """R of the weights w = R z that a posterior may speak of; here the identity, w = z."""
+        return WeightRoot(tf.ones([], self.inputs.dtype))
 
     @abstractmethod
     def __call__(self, X: tf.Tensor) -> tf.Tensor:

@@ -28,6 +28,8 @@ class KernelBasis(Basis):
     factorised once, even where the block that extends it was sampled.
     """
 
+    has_kernel = True
+
     def __init__(
         self,
         kernel: Kernel,

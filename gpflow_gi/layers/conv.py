@@ -11,6 +11,7 @@ import tensorflow as tf
 from ..core.convolution import Convolution, Padding
 from ..core.gaussians import integrate
 from ..core.validation import is_one_of, positive_integer, shown
+from ..core.weight_root import WeightRoot
 from ..posteriors import Posterior
 from ..priors import WeightPrior
 from .base import LayerFunction, check_posterior
@@ -120,12 +121,7 @@ class Conv2DLayer(WeightLayer):
         self, U: tf.Tensor, num_samples: int | None = None, seed: tf.Tensor | None = None
     ) -> ConditionedConv2DLayer:
         scale = self._scale(num_samples, seed)
-        basis = PatchBasis(
-            self.posterior.basis_inputs(U),
-            scale.standard_deviation,
-            self.convolution,
-            scale.spatial_sqrt,
-        )
+        basis = PatchBasis(self.posterior.basis_inputs(U), scale.root, self.convolution)
         q = self.posterior.q(basis, slice(0, self.filters), num_samples)
         return ConditionedConv2DLayer(basis, q, scale)
 
@@ -141,21 +137,9 @@ class PatchBasis(WeightBasis):
 
     has_small_design = False
 
-    def __init__(
-        self,
-        inputs: tf.Tensor,
-        standard_deviation: tf.Tensor,
-        convolution: Convolution,
-        spatial_sqrt: tf.Tensor | None = None,
-    ) -> None:
-        """Take patches as basis functions.
-
-        :param inputs: U, [M, D] or [S, M, D].
-        :param standard_deviation: s, of the weights' prior, [] or [S].
-        :param spatial_sqrt: T, where R = s T (x) I instead of s I: [places, places] or
-            [S, places, places].
-        """
-        super().__init__(inputs, standard_deviation, spatial_sqrt)
+    def __init__(self, inputs: tf.Tensor, root: WeightRoot, convolution: Convolution) -> None:
+        """Take patches as basis functions; see :class:`WeightBasis`."""
+        super().__init__(inputs, root)
         self.convolution = convolution
 
     @property

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from ..core.gaussians import integrate
 from ..core.validation import positive_integer, true_or_false
+from ..core.weight_root import WeightRoot
 from ..posteriors import Posterior
 from ..priors import WeightPrior
 from .base import LayerFunction, check_posterior
@@ -79,7 +80,7 @@ class DenseLayer(WeightLayer):
         self, U: tf.Tensor, num_samples: int | None = None, seed: tf.Tensor | None = None
     ) -> ConditionedDenseLayer:
         scale = self._scale(num_samples, seed)
-        basis = DenseBasis(self.posterior.basis_inputs(U), scale.standard_deviation, self.bias)
+        basis = DenseBasis(self.posterior.basis_inputs(U), scale.root, self.bias)
         q = self.posterior.q(basis, slice(0, self.output_dim), num_samples)
         return ConditionedDenseLayer(basis, q, scale)
 
@@ -90,9 +91,9 @@ class DenseLayer(WeightLayer):
 class DenseBasis(WeightBasis):
     """a(x) = s [x, 1], or s x without a bias, with pseudo-data at rows."""
 
-    def __init__(self, inputs: tf.Tensor, standard_deviation: tf.Tensor, bias: bool) -> None:
+    def __init__(self, inputs: tf.Tensor, root: WeightRoot, bias: bool) -> None:
         """Take the layer's inputs as basis functions; see :class:`WeightBasis`."""
-        super().__init__(inputs, standard_deviation)
+        super().__init__(inputs, root)
         self.bias = bias
         self._scaled = self._units(inputs)
 

@@ -76,24 +76,19 @@ def check_prior(prior: WeightPrior | None, kernel_size: tuple[int, int] | None) 
 class WeightBasis(Basis):
     """a(x) = R^T x: one basis function for each weight, and no residual."""
 
-    def __init__(
-        self,
-        inputs: tf.Tensor,
-        standard_deviation: tf.Tensor,
-        spatial_sqrt: tf.Tensor | None = None,
-    ) -> None:
+    def __init__(self, inputs: tf.Tensor, root: WeightRoot) -> None:
         """Take what the weights are multiplied with as basis functions.
 
         :param inputs: U, [M, D] or [S, M, D].
-        :param standard_deviation: s, of the weights' prior, [] or [S].
-        :param spatial_sqrt: T, where R = s T (x) I instead of s I: [places, places] or
-            [S, places, places].
+        :param root: R, of the covariance that the prior gives the weights.
         """
         self.inputs = inputs
-        is_drawn = standard_deviation.shape.rank == 1
-        scale = standard_deviation[:, None, None] if is_drawn else standard_deviation
-        self.root = WeightRoot(scale, spatial_sqrt)
-        self.is_sampled = self.root.is_sampled or inputs.shape.rank == 3
+        self._root = root
+        self.is_sampled = root.is_sampled or inputs.shape.rank == 3
+
+    @property
+    def root(self) -> WeightRoot:
+        return self._root
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         return tf.linalg.matrix_transpose(self._units(X))
@@ -120,7 +115,7 @@ class WeightBasis(Basis):
 
     def _units(self, X: tf.Tensor) -> tf.Tensor:
         """The basis functions of every row, [N, K] or [S, N, K]."""
-        return self.root.of_rows(X)
+        return self._root.of_rows(X)
 
 
 class ConditionedWeights(ConditionedLayer):

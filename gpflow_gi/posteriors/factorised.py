@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import gpflow
 import numpy as np
@@ -17,9 +17,6 @@ from ..core.gaussians import DiagonalGaussian, WeightGaussian, WhitenedDraw, Whi
 from ..core.validation import finite_array
 from ..core.weight_root import WeightRoot
 from .base import Posterior
-
-if TYPE_CHECKING:
-    from ..layers.weights import WeightBasis
 
 
 class Factorised(Posterior):
@@ -95,7 +92,7 @@ class Factorised(Posterior):
         return U
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
-        root = cast("WeightBasis", basis).root
+        root = basis.root
         mean, deviation = self.mean[:, outputs], self.standard_deviation[:, outputs]
         if root.is_scale:  # what is independent in w is so in z
             return DiagonalGaussian(mean / root.scale, deviation / root.scale)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -11,9 +11,6 @@ from ..core.basis import Basis
 from ..core.gaussians import PointMass, WhitenedGaussian
 from ..core.validation import finite_array
 from .base import Posterior
-
-if TYPE_CHECKING:
-    from ..layers.weights import WeightBasis
 
 
 class Recorded(Posterior):
@@ -60,4 +57,4 @@ class Recorded(Posterior):
         S = 1 if num_samples is None else num_samples
         states = ((np.arange(S) + 0.5) * self.num_draws / S).astype(int)
         weights = tf.gather(self._weights, states[0] if num_samples is None else states)
-        return PointMass(cast("WeightBasis", basis).root.solve(weights[..., outputs]))
+        return PointMass(basis.root.solve(weights[..., outputs]))

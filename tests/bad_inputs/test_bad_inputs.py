@@ -75,7 +75,7 @@ def test_an_error_of_another_library_is_found():
 
 
 def test_an_error_that_python_raises_in_our_code_is_found(monkeypatch):
-    monkeypatch.setattr(gi.metrics, "finite_floats", None)
+    monkeypatch.setattr(gi.metrics.mixtures, "finite_floats", None)
     assert judge(lambda: gi.metrics.rmse([1.0], [1.0])).outcome == RAW
 
 

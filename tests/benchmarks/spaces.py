@@ -12,6 +12,7 @@ import tensorflow as tf
 from gpflow_gi.core.gaussians import WhitenedGaussian
 from gpflow_gi.core.random import as_seed, fold_in
 from gpflow_gi.core.regression import FunctionSpaceRegression, WeightSpaceRegression
+from gpflow_gi.core.weight_root import WeightRoot
 from gpflow_gi.layers.dense import DenseBasis
 
 from .interleaved import NOTES, Program, measure, milliseconds, ratios
@@ -78,7 +79,7 @@ def hidden_layer(K: int, M: int, regression: Callable[..., WhitenedGaussian]) ->
         def body(i: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             with tf.GradientTape() as tape:
                 tape.watch([U, T, V])
-                basis = DenseBasis(U, tf.constant(K**-0.5), bias=True)
+                basis = DenseBasis(U, WeightRoot(tf.constant(K**-0.5)), bias=True)
                 q = regression(basis, T, V)
                 draw = q.draw(None, fold_in(as_seed(0), i))
                 value = tf.reduce_sum(tf.sin(draw.z)) + q.kl()

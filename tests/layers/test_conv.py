@@ -9,6 +9,7 @@ import tensorflow as tf
 import gpflow_gi as gi
 from gpflow_gi.core.random import as_seed
 from gpflow_gi.core.regression import WeightSpaceRegression
+from gpflow_gi.core.weight_root import WeightRoot
 from gpflow_gi.layers.conv import PatchBasis
 from gpflow_gi.layers.dense import DenseBasis
 
@@ -82,16 +83,19 @@ def test_gradients_are_those_on_patches(kind, prior, rng):
         draw = q.draw(S if U.shape.rank == 3 else None, as_seed(1))
         return tf.reduce_sum(q.kl()) + tf.reduce_sum(tf.sin(layer.convolution(X, scale * draw.z)))
 
+    def root_of(s):
+        return WeightRoot(s if s.shape.rank == 0 else s[:, None, None])
+
     def on_patches(U, s):
         posterior, locations = layer.posterior, layer.convolution.num_locations
-        basis = DenseBasis(layer.convolution.patches(U), s, bias=False)
+        basis = DenseBasis(layer.convolution.patches(U), root_of(s), bias=False)
         T = tf.sqrt(posterior.pseudo_precision)
         T = tf.repeat(T, locations) if kind == "global" else tf.reshape(T, [-1])
         V = tf.reshape(posterior.pseudo_outputs, [-1, P])
         return outcome(U, WeightSpaceRegression(basis, T, V, shared=True), basis.root.scale)
 
     def ours(U, s):
-        basis = PatchBasis(U, s, layer.convolution)
+        basis = PatchBasis(U, root_of(s), layer.convolution)
         return outcome(U, layer.posterior.q(basis, slice(0, P)), basis.root.scale)
 
     for batch in [(M,), (S, M)]:

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 import gpflow_gi as gi
 from gpflow_gi.core.random import as_seed
+from gpflow_gi.core.weight_root import WeightRoot
 from gpflow_gi.layers.dense import DenseBasis
 
 from ..builders import (
@@ -128,7 +129,8 @@ def test_a_draw_is_its_weights(bias, rng):
 @pytest.mark.parametrize("scale", [0.7, [0.7, 1.3]])
 def test_the_basis_is_the_scaled_units(bias, scale, rng):
     U, X = (tf.constant(rng.normal(size=(2, rows, D))) for rows in (4, 5))
-    basis = DenseBasis(U, tf.constant(scale, tf.float64), bias)
+    root = WeightRoot(tf.constant(np.reshape(scale, [-1, 1, 1] if np.ndim(scale) else [])))
+    basis = DenseBasis(U, root, bias)
 
     def units(X):
         X = np.concatenate([X, np.ones_like(X[..., :1])], -1) if bias else X

@@ -72,10 +72,10 @@ def test_it_is_regression_on_patches_times_the_root(samples, rng):
     convolution = layer.convolution
     scale, T, R = random_root(rng, *samples)
     U, X = images(rng, convolution, NUM_INDUCING), images(rng, convolution, 3)
-    basis = PatchBasis(U, scale, convolution, T)
+    basis = PatchBasis(U, WeightRoot(scale, T), convolution)
     q = layer.posterior.q(basis, slice(0, P))
 
-    one = tf.ones([], tf.float64)
+    one = WeightRoot(tf.ones([], tf.float64))
     patches = tf.matmul(tf.broadcast_to(convolution.patches(U), (*samples, 120, K)), R)
     Lambda = tf.repeat(layer.posterior.pseudo_precision, convolution.num_locations)
     V = tf.reshape(layer.posterior.pseudo_outputs, [-1, P])
@@ -98,7 +98,8 @@ def test_factorised_weights_keep_their_own_coordinates(samples, rng):
     """Independent Gaussians over w against the prior N(0, R R^T), by the textbook's formulas."""
     layer = layer_with(posterior_of("factorised", rng))
     scale, T, R = random_root(rng, *samples)
-    basis = PatchBasis(images(rng, layer.convolution, 2), scale, layer.convolution, T)
+    U = images(rng, layer.convolution, 2)
+    basis = PatchBasis(U, WeightRoot(scale, T), layer.convolution)
     q = layer.posterior.q(basis, slice(0, P))
     mean, deviation = layer.posterior.mean.numpy(), layer.posterior.standard_deviation.numpy()
 
@@ -178,7 +179,7 @@ def test_the_prior_given_a_root_for_every_sample(rng):
     U, X = images(rng, convolution, NUM_INDUCING), images(rng, convolution, S, 3)
 
     def moments(T, X):
-        basis = PatchBasis(U, scale, convolution, T)
+        basis = PatchBasis(U, WeightRoot(scale, T), convolution)
         q = layer.posterior.q(basis, slice(0, P))
         return integrate(q, basis, convolution.patches(X), full_cov=False)
 

@@ -63,7 +63,7 @@ def test_log_ratios_of_the_recorded_draws(model, values, monkeypatch):
                     values[f"{name}_draw_scale_log_p_minus_log_q"][i],
                     atol=1e-8,
                 )
-            basis = DenseBasis(U, scale.standard_deviation, bias=True)
+            basis = DenseBasis(U, scale.root, bias=True)
             q = layer.posterior.q(basis, slice(0, layer.output_dim))
             weights = values[f"{name}_draw_weights"][i]
             # The noise with which our draw is the recorded one: z = W^T (r + eps).

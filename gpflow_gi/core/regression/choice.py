@@ -2,7 +2,6 @@
 
 import tensorflow as tf
 
-from ...kernels import KernelBasis
 from ..basis import Basis
 from ..gaussians import WhitenedGaussian
 from .function_space import FunctionSpaceRegression
@@ -32,7 +31,7 @@ def regress(basis: Basis, T: tf.Tensor, V: tf.Tensor, *, shared: bool) -> Whiten
     """
     if not (shared and basis.has_small_design):
         return WeightSpaceRegression(basis, T, V, shared=shared)
-    if isinstance(basis, KernelBasis):
+    if basis.has_kernel:
         return _in_function_space(basis, T, V)
     # The number of weights is known when a graph is built, as is M where it matters.
     num_weights = basis.design.shape[-1]
