@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from . import metrics as metrics
     from . import models as models
     from . import nonlinearities as nonlinearities
+    from . import objectives as objectives
     from . import persistence as persistence
     from . import plotting as plotting
     from . import posteriors as posteriors
@@ -50,6 +51,7 @@ _SUBMODULES = (
     "metrics",
     "models",
     "nonlinearities",
+    "objectives",
     "persistence",
     "plotting",
     "posteriors",

@@ -17,9 +17,9 @@ from ..core.validation import check_data, positive_integer, shown
 from ..models import DeepGP
 from ..models.predictive import DEFAULT_PREDICTION_SAMPLES
 from ..training import FitRecord, NonFiniteError, Recovery
-from ..training.arguments import check_num_data
 from ..training.guard import advice
 from ..training.learning_rate import make_optimizer, plain_number
+from ..training.minibatches import check_num_data
 from ..training.recovery import EpochRecovery
 from ..training.steps import NON_FINITE
 

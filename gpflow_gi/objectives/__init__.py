@@ -1,1 +1,12 @@
-"""What is maximised, and what is reported of a trained model."""
+"""Objectives: what :func:`gpflow_gi.fit` maximises.
+
+Only :class:`Elbo` bounds the log evidence. The others have names of their own wherever they are
+shown.
+"""
+
+from .augmented import AugmentedBound
+from .elbo import Elbo
+from .objective import Objective
+from .tempered import TemperedBound
+
+__all__ = ["AugmentedBound", "Elbo", "Objective", "TemperedBound"]

@@ -10,7 +10,7 @@ import tensorflow as tf
 from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import check_data, positive_integer
 from ..models.finite import check_outputs
-from ..training.objective import bound_terms_of
+from .elbo import Elbo
 
 _SAMPLES_AT_ONCE = 10
 _ROWS_AT_ONCE = 1000
@@ -65,7 +65,11 @@ def estimate_elbo(
     at_once = None if num_samples is None else min(max(num_samples // 2, 1), _SAMPLES_AT_ONCE)
     # Without samples, two estimates must agree.
     repeats = 2 if num_samples is None or at_once is None else -(-num_samples // at_once)
-    terms = bound_terms_of(model, at_once)
+    elbo = Elbo()
+    elbo.check(model, at_once)
+
+    def terms(batch: Any, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return elbo.terms(model, batch, at_once, seed)
 
     @cache
     def compiled(num_rows: int) -> Callable[..., tuple[tf.Tensor, tf.Tensor]]:

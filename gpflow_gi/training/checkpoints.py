@@ -27,21 +27,6 @@ INDEX = "gpflow_gi-checkpoints.json"
 KEPT = 2
 
 
-def check_directory(directory: Any) -> None:
-    """Refuse what is no path of a folder.
-
-    :raises TypeError: if it is no path.
-    :raises ValueError: if it is empty.
-    """
-    if not isinstance(directory, str | os.PathLike) or isinstance(os.fspath(directory), bytes):
-        raise TypeError(f"checkpoint_dir must be the path of a folder, but is {directory!r}.")
-    if not os.fspath(directory):
-        raise ValueError(
-            "checkpoint_dir is an empty string. Name a folder, such as 'checkpoints', or leave it "
-            "out to go without."
-        )
-
-
 class Checkpoints:
     """The state of a run, on disk: its variables, and the record with them.
 
@@ -110,7 +95,7 @@ class Checkpoints:
                     f"{self._where}: {'; '.join(problems)}. The run goes on from the latest "
                     f"checkpoint that is whole, of step {step}.",
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
             older = [one for one in named if one not in unreadable and one != name]
             bad = [one for one in named if one in unreadable]

@@ -54,6 +54,6 @@ def shortcoming_of(record: FitRecord, num_rows: int) -> str | None:
 
 def _value(report: Report, last: Report) -> float:
     """A report's objective with the weight of the last one, in nats."""
-    if report.augmented_bound is not None:
-        return report.augmented_bound
+    if report.value is not None:
+        return report.value
     return report.expected_log_likelihood - last.kl_weight * report.kl

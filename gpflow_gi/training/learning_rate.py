@@ -8,9 +8,9 @@ import numpy as np
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
+from ..core.callables import name_of, reason_of
 from ..core.validation import shown
 from .adam import Adam
-from .arguments import name_of, reason_of
 
 Schedule: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
 """step [] int64, counting from 0 -> learning rate []."""

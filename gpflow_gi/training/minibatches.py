@@ -1,10 +1,11 @@
 """Minibatches without replacement, drawn inside the graph."""
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import tensorflow as tf
 
 from ..core.random import fold_in
+from .streams import Streams
 
 Held: TypeAlias = tuple[tf.Tensor, tf.Tensor]
 """An epoch's number, [] int64, and its permutation, [N] int32: carried from step to step."""
@@ -22,7 +23,7 @@ class Minibatches:
 
     :param data: X [N, D] and Y [N, P].
     :param batch_size: B, at most N; None for all rows at every step.
-    :param seed: [2].
+    :param seed: of the run, [2].
     :param jit_compile: whether XLA will compile it. It then draws other permutations.
     """
 
@@ -35,8 +36,7 @@ class Minibatches:
     ) -> None:
         self._data = data
         self._batch_size = batch_size
-        # Steps fold 0, 1, 2, ... into the seed, so -1 is a stream of its own.
-        self._seed = fold_in(seed, -1)
+        self._seed = Streams(seed).permutations
         self._jit_compile = jit_compile
         self._num_rows = int(data[0].shape[0])
         self._steps_per_epoch = 1 if batch_size is None else self._num_rows // batch_size
@@ -74,3 +74,24 @@ class Minibatches:
             return tf.argsort(keys)
         rows = tf.range(self._num_rows, dtype=tf.int32)
         return tf.random.experimental.stateless_shuffle(rows, seed)
+
+
+def check_num_data(model: Any, num_rows: int, in_parts: bool) -> None:
+    """Refuse data whose size is not what the model scales its bound by.
+
+    :param in_parts: whether the bound is estimated from less than all rows at once.
+    :raises ValueError: if the model's `num_data` is not the number of rows, or is missing although
+        the bound is estimated from parts of them.
+    """
+    num_data = getattr(model, "num_data", None)
+    if num_data is None:
+        if in_parts:
+            raise ValueError(
+                "The model's num_data is None, so that the bound of some rows would not be "
+                f"scaled to all rows. Build the model with num_data={num_rows}."
+            )
+    elif int(num_data) != num_rows:
+        raise ValueError(
+            f"The model was built with num_data={int(num_data)}, but the data has {num_rows} rows: "
+            f"the bound would be scaled wrongly. Build the model with num_data={num_rows}."
+        )

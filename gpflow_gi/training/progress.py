@@ -1,5 +1,6 @@
 """The progress bar."""
 
+import math
 import sys
 from types import TracebackType
 
@@ -81,11 +82,11 @@ class Progress:
 def describe(report: Report, num_rows: int) -> str:
     """The number being maximised, per row, under the name that it deserves.
 
-    A tempered or augmented bound has the ELBO beside it.
+    Other objectives than the ELBO have it beside them, where the model has one.
     """
     name = report.objective_name
     weight = "" if report.kl_weight == 1.0 else f" (KL x {report.kl_weight:#.2g})"
     text = f"{name}{weight} per row {report.objective / num_rows:.4f}"
-    if name not in ("ELBO", "objective"):
+    if report.name != "ELBO" and not math.isnan(report.bound):
         text += f", ELBO per row {report.bound / num_rows:.4f}"
     return text

@@ -31,20 +31,22 @@ class Report:
     """The state of training after `step` steps.
 
     The terms are means over the steps since the report before (which are as many as a compiled
-    call had): much less noisy than those of one minibatch and one sample. Where the steps saw
-    augmented rows, the terms are those of the last step's rows as they are, with the parameters
-    that it left, and the mean over the steps is `augmented_bound`. The other fields are those of
-    the last step.
+    call had): much less noisy than those of one minibatch and one sample. Where the objective's
+    terms are not the ELBO's, as of augmented rows, the terms are the ELBO's of the last step's
+    rows as they are, with the parameters that it left, and the mean over the steps is `value`. The
+    other fields are those of the last step.
 
     :param step: number of steps done.
     :param seconds: spent in training steps so far; compilation, callbacks and checkpoints are left
         out.
-    :param expected_log_likelihood: the bound's first term, scaled to all rows, in nats.
-    :param kl: the bound's second term, in nats.
+    :param expected_log_likelihood: the ELBO's first term, scaled to all rows, in nats; NaN where
+        the model has no ELBO.
+    :param kl: the ELBO's second term, in nats.
     :param kl_weight: the weight that KL warm-up and temperature gave the second term.
     :param learning_rate: of the optimizer.
     :param temperature: the weight of the second term after the warm-up.
-    :param augmented_bound: `objective`, where it is of augmented rows, in nats; otherwise None.
+    :param value: `objective`, where its terms are not those two, in nats; otherwise None.
+    :param name: of the objective.
     """
 
     step: int
@@ -54,7 +56,8 @@ class Report:
     kl_weight: float
     learning_rate: float
     temperature: float = 1.0
-    augmented_bound: float | None = None
+    value: float | None = None
+    name: str = "ELBO"
 
     @property
     def bound(self) -> float:
@@ -63,29 +66,26 @@ class Report:
 
     @property
     def objective(self) -> float:
-        """What was maximised, in nats: expected_log_likelihood - kl_weight * kl, augmented or not.
+        """What was maximised, in nats: first term - kl_weight * second term of the objective.
 
-        It is the bound where the weight is 1 and the rows are as they are.
+        For :class:`~gpflow_gi.objectives.Elbo` it is the bound where the weight is 1.
         """
-        if self.augmented_bound is not None:
-            return self.augmented_bound
+        if self.value is not None:
+            return self.value
         return self.expected_log_likelihood - self.kl_weight * self.kl
 
     @property
     def objective_name(self) -> str:
-        """What `objective` may be called: "ELBO", or, warming up, "objective".
+        """What `objective` may be called: its name, or "objective" while the ELBO warms up.
 
-        "Tempered bound", "augmented bound" or "tempered augmented bound" where it will never be the
-        ELBO: with a weight below 1, or of other rows than the data's, it may exceed the log
-        evidence.
+        With a weight below 1 it may exceed the log evidence.
         """
-        altered = [
-            *(["tempered"] if self.temperature != 1.0 else []),
-            *(["augmented"] if self.augmented_bound is not None else []),
-        ]
-        if altered:
-            return " ".join([*altered, "bound"])
-        return "objective" if self.kl_weight < 1.0 else "ELBO"
+        return "objective" if self.name == "ELBO" and self.kl_weight < 1.0 else self.name
+
+    @property
+    def augmented_bound(self) -> float | None:
+        """`objective`, where it is an augmented bound, in nats; otherwise None."""
+        return self.value if self.name.endswith("augmented bound") else None
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, `bound`, `objective` and its name, ready for JSON."""
@@ -95,6 +95,18 @@ class Report:
             "objective": self.objective,
             "objective_name": self.objective_name,
         }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Report":
+        """The inverse of :meth:`to_dict`.
+
+        :raises KeyError: if a field is missing.
+        """
+        if "name" not in values:  # before objectives had names of their own
+            name = values["objective_name"]
+            name = "ELBO" if name == "objective" else name
+            values = {**values, "name": name, "value": values["augmented_bound"]}
+        return cls(**{name: values[name] for name in cls.__dataclass_fields__})
 
 
 @dataclass(frozen=True)
@@ -195,10 +207,9 @@ class FitRecord:
         :return: the record.
         :raises KeyError: if a field is missing.
         """
-        names = Report.__dataclass_fields__
         return cls(
             settings=values["settings"],
-            reports=[Report(**{name: r[name] for name in names}) for r in values["reports"]],
+            reports=[Report.from_dict(report) for report in values["reports"]],
             compile_seconds=values["compile_seconds"],
             # Records of version 0.1.0 have none.
             recoveries=[Recovery(**recovery) for recovery in values.get("recoveries", [])],

@@ -106,7 +106,7 @@ class Recoveries:
 
     def _note(self, recovery: Recovery) -> None:
         self._record.recoveries.append(recovery)
-        warnings.warn(str(recovery), RecoveryWarning, stacklevel=5)
+        warnings.warn(str(recovery), RecoveryWarning, stacklevel=7)
 
     def _tried(self) -> str:
         tried = []

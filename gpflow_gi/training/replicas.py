@@ -7,14 +7,13 @@ TensorFlow's default strategy, which adds no operation.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from ..core.random import fold_in
 from ..core.validation import shown
+from .settings import Settings
 
 
 class Part(NamedTuple):
@@ -61,13 +60,7 @@ class Replicas:
         self._has_workers = isinstance(strategy, workers)
         self.num = int(strategy.num_replicas_in_sync)
 
-    def check_settings(
-        self,
-        num_rows: int,
-        seed: Any,
-        checkpoint_dir: str | os.PathLike[str] | None,
-        jit_compile: bool,
-    ) -> None:
+    def check_settings(self, num_rows: int, settings: Settings) -> None:
         """Refuse what replicas cannot do.
 
         :param num_rows: of a step.
@@ -78,13 +71,13 @@ class Replicas:
                 f"The strategy has {self.num} replicas, too many for the rows of a step, "
                 f"{num_rows}: each needs at least one."
             )
-        if jit_compile and not self._alone:
+        if settings.jit_compile and not self._alone:
             raise ValueError("jit_compile=True cannot be used with a strategy. Leave it out.")
-        if self._has_workers and seed is None:
+        if self._has_workers and settings.seed is None:
             raise ValueError(
                 "A MultiWorkerMirroredStrategy needs a seed, the same for all workers."
             )
-        if self._has_workers and checkpoint_dir is not None:
+        if self._has_workers and settings.checkpoint_dir is not None:
             raise ValueError(
                 "checkpoint_dir cannot be used with a MultiWorkerMirroredStrategy: workers that "
                 "are stopped save different steps. Save the model in a callback, with "
@@ -115,28 +108,19 @@ class Replicas:
         """Where variables are created that replicas share."""
         return self._strategy.scope()
 
-    def seeds(self, seed: tf.Tensor) -> list[tf.Tensor]:
-        """Each replica's seed; the first has the one that a single device would have.
-
-        :param seed: of the run, [2]. Steps fold 0, 1, 2, ... into it and minibatches -1.
-        """
-        return [seed, *(fold_in(seed, -1 - replica) for replica in range(1, self.num))]
-
-    def parts(
-        self, batch: tuple[tf.Tensor, tf.Tensor], seeds: list[tf.Tensor], step: tf.Tensor
-    ) -> list[Part]:
+    def parts(self, batch: tuple[tf.Tensor, tf.Tensor], seeds: list[tf.Tensor]) -> list[Part]:
         """Each replica's part of a step, as equal as can be.
 
         :param batch: X [B, D] and Y [B, P].
-        :param seeds: from :meth:`seeds`.
+        :param seeds: of the step's samples, [2], for each replica.
         """
         if self.num == 1:
-            return [Part(batch, fold_in(seeds[0], step), 1.0)]
+            return [Part(batch, seeds[0], 1.0)]
         X, Y = batch
         B = int(X.shape[0])
         ends = [B * replica // self.num for replica in range(self.num + 1)]
         return [
-            Part((X[first:last], Y[first:last]), fold_in(seed, step), (last - first) / B)
+            Part((X[first:last], Y[first:last]), seed, (last - first) / B)
             for first, last, seed in zip(ends[:-1], ends[1:], seeds, strict=True)
         ]
 

@@ -2,18 +2,18 @@
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
-from ..core.random import fold_in
+from ..objectives.elbo import Elbo, OfTheBound
+from ..objectives.objective import Objective
 from .graph_memory import forget_graph
 from .learning_rate import Schedule
 from .minibatches import Held, Minibatches
-from .objective import BoundTerms, kl_weight
 from .replicas import Part, Replicas
+from .streams import Streams
 
 FAILED = -1
 NON_FINITE = re.compile(r"\b(NaN|Inf|Cholesky decomposition was not successful)\b")
@@ -29,8 +29,8 @@ class Outcome:
     :param bound_is_finite: False if that step's bound was not finite.
     :param gradient_is_finite: False if its gradient was not.
     :param objective_terms: expected log likelihood and KL, as means over the steps of the call.
-    :param bound_terms: the same, or, where the steps saw augmented rows, those of the last step's
-        rows as they are, after it.
+    :param bound_terms: the same, or, where the objective's terms are not the ELBO's, those of the
+        ELBO of the last step's rows as they are, after it; NaN if the model has none.
     :param message: what TensorFlow said, if an operation refused to go on.
     """
 
@@ -55,15 +55,14 @@ class TrainingSteps:
     and steps can be repeated exactly.
 
     :param model: a GPflow model.
-    :param terms: its bound.
+    :param objective: of the model.
+    :param num_samples: S; None for the model's own number.
     :param variables: what to train.
     :param optimizer: built for `variables`.
     :param schedule: sets the optimizer's learning rate at each step; None leaves it alone.
     :param minibatches: the rows of each step.
     :param replicas: what shares them.
     :param kl_warmup: in steps.
-    :param temperature: the weight of the KL term after the warm-up.
-    :param augment: what makes the rows that a step sees of its rows and a seed; None for nothing.
     :param seed: [2].
     :param jit_compile: compile with XLA.
     """
@@ -71,7 +70,8 @@ class TrainingSteps:
     def __init__(
         self,
         model: Any,
-        terms: BoundTerms,
+        objective: Objective,
+        num_samples: int | None,
         variables: list[tf.Variable],
         optimizer: Any,
         schedule: Schedule | None,
@@ -79,24 +79,23 @@ class TrainingSteps:
         replicas: Replicas,
         *,
         kl_warmup: int,
-        temperature: float = 1.0,
-        augment: Callable[[tf.Tensor, tf.Tensor], Any] | None = None,
         seed: tf.Tensor,
         jit_compile: bool,
     ) -> None:
         self._model = model
-        self._terms = terms
+        self._objective = objective
+        self._num_samples = num_samples
         self.variables = variables
         self._optimizer = optimizer
         self._schedule = schedule
         self._minibatches = minibatches
         self._replicas = replicas
         self._kl_warmup = kl_warmup
-        self._temperature = temperature
-        self._augment = augment
-        # Minibatches fold -1 into the seed, and 0, 1, 2, ... into that.
-        self._augmentation_seed = fold_in(fold_in(seed, -1), -1)
-        self._seeds = replicas.seeds(seed)
+        self._streams = Streams(seed, replicas.num)
+        of_the_bound = type(objective).terms is OfTheBound.terms
+        self.has_elbo_terms = of_the_bound and objective.augment is None
+        """Whether the steps' terms are those of the ELBO."""
+        self._elbo = objective if of_the_bound else Elbo() if objective.shows_elbo else None
         self._held = minibatches.initially()
         # A variable, assigned in the graph along with the parameters: after an interrupt, the two
         # still belong together. FAILED after a step that was not finite.
@@ -144,7 +143,7 @@ class TrainingSteps:
             bound_is_finite=bool(bound_is_finite),
             gradient_is_finite=bool(gradient_is_finite),
             objective_terms=_pair(means),
-            bound_terms=_pair(means if self._augment is None else bound_terms),
+            bound_terms=_pair(means if self.has_elbo_terms else bound_terms),
         )
 
     def scale_schedule(self, factor: float) -> None:
@@ -167,15 +166,14 @@ class TrainingSteps:
         """One step's loss [], its gradients, of which each replica has a copy, and the terms [2].
 
         The loss is -(expected log likelihood - KL weight * KL + log prior of the parameters); the
-        terms are the bound's two.
+        terms are the objective's two.
         """
 
         def of_part(part: Part) -> list[tf.Tensor | None]:
             with tf.GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch(self.variables)
-                expected_log_likelihood, kl = self._terms(part.batch, part.seed)
-                weight = kl_weight(step, self._kl_warmup, self._temperature)
-                weight = tf.cast(weight, kl.dtype)
+                expected_log_likelihood, kl = self._terms(self._objective, part)
+                weight = tf.cast(self._objective.kl_weight(step, self._kl_warmup), kl.dtype)
                 log_prior = tf.cast(self._model.log_prior_density(), kl.dtype)
                 loss = part.of(-(expected_log_likelihood - weight * kl + log_prior))
             gradients = [
@@ -188,21 +186,24 @@ class TrainingSteps:
         loss, terms, *gradients = self._replicas.sum(of_part, parts)
         return self._replicas.own(loss), gradients, self._replicas.own(terms)
 
+    def _terms(self, objective: Objective, part: Part) -> tuple[tf.Tensor, tf.Tensor]:
+        return objective.terms(self._model, part.batch, self._num_samples, part.seed)
+
     def _parts(self, step: tf.Tensor, held: Held) -> tuple[list[Part], Held]:
         (X, Y), held = self._minibatches.batch(step, held)
-        if self._augment is not None:
-            augmented = self._augment(X, fold_in(self._augmentation_seed, step))
+        if self._objective.augment is not None:
+            augmented = self._objective.augment(X, self._streams.augmented_rows(step))
             X = tf.ensure_shape(augmented, X.shape)
-        return self._replicas.parts((X, Y), self._seeds, step), held
+        return self._replicas.parts((X, Y), self._streams.samples(step)), held
 
-    def _bound_terms(self, step: tf.Tensor, held: Held) -> tf.Tensor:
-        """The bound's terms, [2], of a step's rows as they are, with the present parameters."""
+    def _elbo_terms(self, elbo: Objective, step: tf.Tensor, held: Held) -> tf.Tensor:
+        """The ELBO's terms, [2], of a step's rows as they are, with the present parameters."""
         batch, _ = self._minibatches.batch(step, held)
 
         def of_part(part: Part) -> list[tf.Tensor]:
-            return [tf.cast(part.of(tf.stack(self._terms(part.batch, part.seed))), tf.float64)]
+            return [tf.cast(part.of(tf.stack(self._terms(elbo, part))), tf.float64)]
 
-        parts = self._replicas.parts(batch, self._seeds, step)
+        parts = self._replicas.parts(batch, self._streams.samples(step))
         return self._replicas.own(self._replicas.sum(of_part, parts)[0])
 
     def _update(self, gradients: list[tf.Tensor | None]) -> tf.Tensor:
@@ -250,7 +251,12 @@ class TrainingSteps:
         )
         # One pass more in each call, and nothing in its steps.
         last = tf.maximum(step - 1, 0)
-        bound_terms = None if self._augment is None else self._bound_terms(last, held)
+        if self.has_elbo_terms:
+            bound_terms = None
+        elif self._elbo is None:
+            bound_terms = tf.fill([2], tf.constant(math.nan, tf.float64))
+        else:
+            bound_terms = self._elbo_terms(self._elbo, last, held)
         return step, finite, sums, bound_terms, held
 
 

@@ -225,6 +225,7 @@ _add(
         "batch_size": COUNTS,
         "num_samples": COUNTS,
         "kl_warmup": COUNTS,
+        "objective": OBJECTS,
         "temperature": NUMBERS,
         "learning_rate": NUMBERS,
         "optimizer": OBJECTS,
@@ -233,6 +234,22 @@ _add(
         "strategy": OBJECTS,
         "seed": SEEDS,
     },
+)
+_add(
+    "training",
+    "TemperedBound",
+    lambda temperature: _fit(objective=gi.objectives.TemperedBound(temperature)),
+    {"temperature": 1.0},
+    {"temperature": NUMBERS},
+)
+_add(
+    "training",
+    "AugmentedBound",
+    lambda augment, temperature: _fit(
+        objective=gi.objectives.AugmentedBound(augment, temperature=temperature)
+    ),
+    {"augment": lambda X, seed: X, "temperature": 1.0},
+    {"augment": OBJECTS, "temperature": NUMBERS},
 )
 _add(
     "training",

@@ -7,6 +7,8 @@ import pytest
 import tensorflow as tf
 
 import gpflow_gi as gi
+from gpflow_gi.core import validation
+from gpflow_gi.core.random import as_seed
 
 from . import running
 from .judging import ANSWER, LONG, NAN, RAW, WORDS, judge
@@ -88,9 +90,9 @@ def test_words_and_answers_are_told_apart():
 
 
 def test_a_long_message_is_found(monkeypatch):
-    monkeypatch.setattr(gi.core.validation, "shown", lambda value: "very long " * 100)
-    assert judge(lambda: gi.core.random.as_seed(1)).outcome == ANSWER
-    assert judge(lambda: gi.core.validation.positive_integer("steps", -1)).outcome == LONG
+    monkeypatch.setattr(validation, "shown", lambda value: "very long " * 100)
+    assert judge(lambda: as_seed(1)).outcome == ANSWER
+    assert judge(lambda: validation.positive_integer("steps", -1)).outcome == LONG
 
 
 def test_every_public_function_has_cases():
@@ -101,13 +103,14 @@ def test_every_public_function_has_cases():
         "KerasDeepGP", "KernelBasis", "Layer", "LayerDraw", "LayerFunction", "LoadError",
         "NonFiniteError", "NutsResult", "Posterior", "Prior", "Report", "SaveError", "UCISet",
         "WeightPrior", "WeightScale", "DataError", "Array", "Recovery", "RecoveryWarning",
-        "ConvergenceWarning",
+        "ConvergenceWarning", "Objective", "Elbo",
         # Without arguments.
         "diabetes",
     }  # fmt: skip
     for module in (
         gi.architectures, gi.datasets, gi.estimators, gi.inference, gi.interop, gi.kernels,
-        gi.layers, gi.models, gi.persistence, gi.plotting, gi.posteriors, gi.priors, gi.training,
+        gi.layers, gi.models, gi.objectives, gi.persistence, gi.plotting, gi.posteriors, gi.priors,
+        gi.training,
     ):  # fmt: skip
         for name in module.__all__:
             if callable(getattr(module, name)):

@@ -10,10 +10,10 @@ import tensorflow as tf
 from gpflow.keras import tf_keras
 
 from gpflow_gi.core.random import as_seed
+from gpflow_gi.objectives import Elbo
 from gpflow_gi.training.adam import Adam
 from gpflow_gi.training.learning_rate import make_optimizer
 from gpflow_gi.training.minibatches import Minibatches
-from gpflow_gi.training.objective import bound_terms_of
 from gpflow_gi.training.replicas import Replicas
 from gpflow_gi.training.steps import TrainingSteps
 
@@ -100,7 +100,8 @@ def steps_of_fit(
     optimizer, schedule = make_optimizer(None, learning_rate, variables)
     steps = TrainingSteps(
         model,
-        bound_terms_of(model, num_samples),
+        Elbo(),
+        num_samples,
         variables,
         optimizer,
         schedule,

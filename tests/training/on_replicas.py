@@ -18,9 +18,9 @@ from gpflow.keras import tf_keras
 
 import gpflow_gi as gi
 from gpflow_gi.core.random import as_seed, fold_in
+from gpflow_gi.objectives import Elbo
 from gpflow_gi.training.learning_rate import make_optimizer
 from gpflow_gi.training.minibatches import Minibatches
-from gpflow_gi.training.objective import bound_terms_of, kl_weight
 from gpflow_gi.training.replicas import Replicas
 from gpflow_gi.training.steps import TrainingSteps
 
@@ -111,7 +111,8 @@ def steps_of(model, strategy, batch_size):
     optimizer, schedule = made(strategy, make_optimizer, None, None, variables)
     return TrainingSteps(
         model,
-        bound_terms_of(model, None),
+        Elbo(),
+        None,
         variables,
         optimizer,
         schedule,
@@ -160,7 +161,7 @@ def draws(folder):
         "fractions": [part.fraction for part in parts],
         "seeds": [part.seed.numpy().tolist() for part in parts],
         "one device's": steps_of(deep_gp(), None, 5).parts_of(2)[0].seed.numpy().tolist(),
-        "weight": float(kl_weight(2, 4)),
+        "weight": float(Elbo().kl_weight(2, 4)),
     }
 
 

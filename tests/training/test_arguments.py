@@ -11,7 +11,7 @@ from gpflow.keras import tf_keras
 
 from gpflow_gi.core.validation import check_data
 from gpflow_gi.training import augmented
-from gpflow_gi.training.arguments import check_num_data
+from gpflow_gi.training.minibatches import check_num_data
 
 from .models import LinearModel, linear_data, svgp, train
 

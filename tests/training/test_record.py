@@ -9,15 +9,17 @@ import gpflow
 import numpy as np
 import pytest
 
+from gpflow_gi.objectives import AugmentedBound, Elbo, TemperedBound
 from gpflow_gi.training import FitRecord, Report
 from gpflow_gi.training.progress import Progress, describe
 
-from .models import LinearModel, linear_data, train
+from .models import LinearModel, linear_data, noisy, train
 
 DATA = linear_data()
 
 
-def report(step, seconds, kl_weight=1.0, temperature=1.0, augmented_bound=None):
+def report(step, seconds, kl_weight=1.0, objective=None, value=None):
+    objective = objective or Elbo()
     return Report(
         step=step,
         seconds=seconds,
@@ -25,8 +27,9 @@ def report(step, seconds, kl_weight=1.0, temperature=1.0, augmented_bound=None):
         kl=20.0,
         kl_weight=kl_weight,
         learning_rate=0.01,
-        temperature=temperature,
-        augmented_bound=augmented_bound,
+        temperature=objective.temperature,
+        value=value,
+        name=objective.name,
     )
 
 
@@ -49,11 +52,11 @@ def test_a_warmed_up_objective_is_not_called_elbo():
 )
 def test_a_tempered_bound_is_not_called_elbo_and_has_it_beside_it(kl_weight, text):
     """During the warm-up and after it."""
-    tempered = report(1, 1.0, kl_weight, temperature=0.05)
+    tempered = report(1, 1.0, kl_weight, TemperedBound(0.05))
     assert describe(tempered, 10) == text
     assert tempered.to_dict()["objective_name"] == "tempered bound"
     assert tempered.bound == -120.0
-    hot = report(1, 1.0, 2.0, temperature=2.0)
+    hot = report(1, 1.0, 2.0, TemperedBound(2.0))
     assert describe(hot, 10) == (
         "tempered bound (KL x 2.0) per row -14.0000, ELBO per row -12.0000"
     )
@@ -69,9 +72,11 @@ def test_a_tempered_bound_is_not_called_elbo_and_has_it_beside_it(kl_weight, tex
     ],
 )
 def test_an_augmented_bound_is_not_called_elbo_and_has_it_beside_it(kl_weight, temperature, text):
-    augmented = report(1, 1.0, kl_weight, temperature, augmented_bound=-130.0)
+    objective = AugmentedBound(noisy, temperature=temperature)
+    augmented = report(1, 1.0, kl_weight, objective, value=-130.0)
     assert describe(augmented, 10) == text
     assert augmented.bound == -120.0 and augmented.objective == -130.0
+    assert augmented.augmented_bound == -130.0 and report(1, 1.0).augmented_bound is None
     written = FitRecord(reports=[augmented]).to_dict()
     assert written["reports"][0]["objective_name"] in text
     assert FitRecord.from_dict(json.loads(json.dumps(written))).reports == [augmented]

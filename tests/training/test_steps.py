@@ -8,9 +8,9 @@ import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
 from gpflow_gi.core.random import as_seed, fold_in
+from gpflow_gi.objectives import Elbo, TemperedBound
 from gpflow_gi.training.adam import Adam
 from gpflow_gi.training.minibatches import Minibatches
-from gpflow_gi.training.objective import bound_terms_of, kl_weight
 from gpflow_gi.training.pace import Pace
 
 from .models import LinearModel, assert_same, linear_data, svgp, train, values
@@ -192,17 +192,18 @@ def test_terms_of_svgp(kind, num_data, num_rows):
     model = svgp(num_data, kind)
     data = tuple(tf.constant(array[:num_rows]) for array in linear_data())
     model.q_mu.assign(np.ones((5, 1)))
-    expected_log_likelihood, kl = bound_terms_of(model, None)(data, as_seed(0))
+    expected_log_likelihood, kl = Elbo().terms(model, data, None, as_seed(0))
     np.testing.assert_allclose(kl, model.prior_kl(), rtol=1e-12)
     np.testing.assert_allclose(expected_log_likelihood - kl, model.elbo(data), rtol=1e-12)
 
 
 def test_kl_weight():
-    weights = [float(kl_weight(step, 4)) for step in range(6)]
+    elbo = Elbo()
+    weights = [float(elbo.kl_weight(step, 4)) for step in range(6)]
     assert weights == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
-    assert float(kl_weight(0, 0)) == float(kl_weight(0, 1)) == 1.0
-    weights = [float(kl_weight(step, 2, temperature=0.5)) for step in range(3)]
-    assert weights == [0.25, 0.5, 0.5] and float(kl_weight(0, 0, temperature=3.0)) == 3.0
+    assert float(elbo.kl_weight(0, 0)) == float(elbo.kl_weight(0, 1)) == 1.0
+    weights = [float(TemperedBound(0.5).kl_weight(step, 2)) for step in range(3)]
+    assert weights == [0.25, 0.5, 0.5] and float(TemperedBound(3.0).kl_weight(0, 0)) == 3.0
 
 
 @pytest.mark.parametrize("temperature", [0.05, 3.0])

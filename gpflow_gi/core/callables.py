@@ -1,0 +1,27 @@
+"""Names of users' functions, and what their errors say."""
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The name by which a callable is told from others; a partial's arguments belong to it."""
+    if isinstance(function, functools.partial):
+        # Without addresses, which differ from run to run.
+        arguments = [_ADDRESS.sub("", repr(value)) for value in function.args]
+        arguments += [
+            f"{name}={_ADDRESS.sub('', repr(value))}"
+            for name, value in sorted(function.keywords.items())
+        ]
+        return f"{name_of(function.func)}({', '.join(arguments)})"
+    return str(getattr(function, "__qualname__", type(function).__name__))
+
+
+def reason_of(error: Exception) -> str:
+    """The words of a user's function's error, in one line."""
+    lines = str(error).strip().splitlines()
+    return lines[-1].strip() if lines else type(error).__name__

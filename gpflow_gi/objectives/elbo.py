@@ -1,0 +1,66 @@
+"""The evidence lower bound."""
+
+from typing import Any
+
+import gpflow
+import tensorflow as tf
+from check_shapes.exceptions import CheckShapesError
+
+from .objective import Batch, Objective, Terms
+
+
+class OfTheBound(Objective):
+    """An objective whose terms are the bound's, of the rows that it is given."""
+
+    def terms(self, model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor) -> Terms:
+        if hasattr(model, "bound_terms"):
+            terms: Terms = model.bound_terms(batch, num_samples=num_samples, seed=seed)
+            return terms
+        try:
+            return _of_svgp(model, batch)
+        except (CheckShapesError, TypeError, ValueError, tf.errors.OpError):
+            # GPflow leaves it to TensorFlow to find out, whose words are about other things.
+            X, Y = batch
+            raise ValueError(
+                f"The bound of the {type(model).__name__} cannot be computed for X of shape "
+                f"{X.shape.as_list()} and Y of shape {Y.shape.as_list()}: it has "
+                f"{model.num_latent_gps} latent functions, {type(model.likelihood).__name__} as "
+                f"its likelihood, and inducing variables of shape {model.inducing_variable.shape}."
+            ) from None
+
+    def check(self, model: Any, num_samples: int | None) -> None:
+        if hasattr(model, "bound_terms"):
+            return
+        if not isinstance(model, gpflow.models.SVGP):
+            raise TypeError(
+                "fit needs a model with bound_terms(data, num_samples, seed), such as "
+                "gpflow_gi.models.DeepGP, or gpflow.models.SVGP, "
+                f"but got {type(model).__name__}. Train others with gpflow.optimizers."
+            )
+        if num_samples is not None:
+            raise ValueError(
+                f"num_samples={num_samples} has no meaning for {type(model).__name__}, whose bound "
+                "is not sampled. Leave it out."
+            )
+
+
+class Elbo(OfTheBound):
+    """The evidence lower bound: E_q[log p(Y | f)] - KL(q || p) <= log p(Y).
+
+    Its terms are those of ``model.bound_terms(data, num_samples, seed)``, as
+    :class:`~gpflow_gi.models.DeepGP` has it, or those of a :class:`gpflow.models.SVGP`.
+    """
+
+    name = "ELBO"
+
+
+def _of_svgp(model: gpflow.models.SVGP, batch: Batch) -> Terms:
+    kl = model.prior_kl()
+    if type(model).elbo is not gpflow.models.SVGP.elbo:
+        return model.elbo(batch) + kl, kl
+    # The first term of SVGP.elbo by itself: elbo + KL would compute the KL term twice.
+    X, Y = batch
+    mean, variance = model.predict_f(X)
+    per_row = model.likelihood.variational_expectations(X, mean, variance, Y)
+    num_data = X.shape[0] if model.num_data is None else model.num_data
+    return tf.cast(num_data, per_row.dtype) * tf.reduce_mean(per_row), kl

@@ -1,0 +1,207 @@
+"""One run of training: a model, its data, and what is done with them call by call."""
+
+import time
+from typing import Any
+
+from ..core.callables import name_of
+from ..core.random import as_seed
+from ..core.validation import check_data
+from ..objectives import AugmentedBound, Elbo, TemperedBound
+from ..objectives.augmented import check_augment
+from .checkpoints import Checkpoints, describe_data, describe_parameters
+from .convergence import shortcoming_of
+from .description import describe_function, describe_model
+from .guard import Snapshots
+from .learning_rate import describe_optimizer, make_optimizer, plain_number
+from .minibatches import Minibatches, check_num_data
+from .pace import Pace
+from .progress import Progress
+from .record import FitRecord, Report
+from .recovery import Recoveries
+from .replicas import Replicas
+from .settings import Settings
+from .steps import Outcome, TrainingSteps
+
+
+class Run:
+    """A run that is ready for its next step, the first or the one after the latest checkpoint.
+
+    :param model: trained in place.
+    :param data: X and Y, as the caller gave them.
+    :param settings: checked by themselves.
+    :raises TypeError: if model, data, optimizer or strategy are of the wrong kind.
+    :raises ValueError: if settings, model and data do not fit each other, or the folder of
+        checkpoints holds another run.
+    """
+
+    def __init__(self, model: Any, data: Any, settings: Settings) -> None:
+        self._settings = settings
+        self._objective = objective = settings.objective
+        self._replicas = replicas = Replicas(settings.strategy)
+        objective.check(model, settings.num_samples)
+        data = check_data(data)
+        self._num_rows = num_rows = int(data[0].shape[0])
+        batch_size = settings.batch_size
+        if batch_size is not None and batch_size >= num_rows:
+            batch_size = None
+        replicas.check_settings(batch_size or num_rows, settings)
+        seed = as_seed(settings.seed)
+        check_num_data(model, num_rows, batch_size is not None or replicas.num > 1)
+        if hasattr(model, "check_data"):
+            # Images stay images here, which augment is given.
+            data = data[0], model.check_data(data)[1]
+        if objective.augment is not None:
+            check_augment(objective.augment, data[0][:batch_size])
+
+        replicas.check_variables("model", model.variables)
+        replicas.check_variables("objective", objective.trainable_variables)
+        variables = [*model.trainable_variables, *objective.trainable_variables]
+        if not variables:
+            raise ValueError("The model has no trainable parameters.")
+        with replicas.scope():
+            self._optimizer, schedule = make_optimizer(
+                settings.optimizer, settings.learning_rate, variables
+            )
+        replicas.check_variables("optimizer", self._optimizer.variables)
+        self._steps = TrainingSteps(
+            model,
+            objective,
+            settings.num_samples,
+            variables,
+            self._optimizer,
+            schedule,
+            Minibatches(data, batch_size, seed, settings.jit_compile),
+            replicas,
+            kl_warmup=settings.kl_warmup,
+            seed=seed,
+            jit_compile=settings.jit_compile,
+        )
+        S = settings.num_samples
+        described = {
+            "seed": seed.numpy().tolist(),
+            "batch_size": batch_size,
+            "num_samples": getattr(model, "num_samples", None) if S is None else S,
+            "kl_warmup": settings.kl_warmup,
+            "temperature": objective.temperature,
+            "augment": None if objective.augment is None else name_of(objective.augment),
+            "replicas": replicas.num,
+            **describe_optimizer(self._optimizer, settings.learning_rate),
+        }
+        if type(objective) not in (Elbo, TemperedBound, AugmentedBound):
+            described["objective"] = f"{type(objective).__module__}.{type(objective).__qualname__}"
+        self.record = FitRecord(described)
+        self._checkpoints = None
+        if settings.checkpoint_dir is not None:
+            described.update(describe_parameters(model), **describe_data(data))
+            self._checkpoints = self._open_checkpoints(model, described)
+            self.record = self._checkpoints.restore() or self.record
+        if self.step > settings.steps:
+            raise ValueError(
+                f"checkpoint_dir {str(settings.checkpoint_dir)!r} holds a run of {self.step} steps "
+                f"already, more than steps={settings.steps}."
+            )
+        self._seconds = self.record.seconds
+        self._pace = Pace(settings.steps)
+        changing = [*model.variables, *objective.trainable_variables, *self._optimizer.variables]
+        self._snapshots = Snapshots(self._steps, changing)
+        self._recoveries = Recoveries(
+            model,
+            self._steps,
+            self._snapshots,
+            self._optimizer,
+            is_scheduled=schedule is not None,
+            num_samples=settings.num_samples,
+            record=self.record,
+            enabled=settings.recover,
+        )
+
+    @property
+    def step(self) -> int:
+        """Number of steps done."""
+        return int(self._steps.step)
+
+    @property
+    def is_done(self) -> bool:
+        """True after the last step."""
+        return self.step == self._settings.steps
+
+    def train(self) -> None:
+        """Take the steps that are missing.
+
+        :raises NonFiniteError: if one is not finite and no recovery helps.
+        :raises OSError: if a checkpoint cannot be written.
+        :raises KeyboardInterrupt: if interrupted, after the last whole step, which is saved.
+        """
+        settings = self._settings
+        with Progress(settings.steps, self.step, self._num_rows, settings.progress) as bar:
+            try:
+                started = time.perf_counter()
+                self._steps.compile()
+                self.record.compile_seconds += time.perf_counter() - started
+                bar.compiled(self._seconds)
+                while not self.is_done:
+                    report = self._next_report()
+                    if report is None:
+                        continue
+                    bar.report(report)
+                    if self._checkpoints is not None:
+                        self._checkpoints.save_if_due(self.record)
+                    for callback in settings.callbacks:
+                        callback(report)
+            except KeyboardInterrupt:
+                self._snapshots.undo_failure()
+                self._save()
+                raise
+        self.record.shortcoming = shortcoming_of(self.record, self._num_rows)
+        self._save()
+
+    def _next_report(self) -> Report | None:
+        """Take some steps. None if one was not finite, and its cause was dealt with."""
+        self._snapshots.take()
+        num_steps = min(self._pace.num_steps, self._settings.steps - self.step)
+        started = time.perf_counter()
+        outcome = self._steps.run(num_steps)
+        elapsed = self._replicas.agree(time.perf_counter() - started)
+        self._seconds += elapsed
+        if not outcome.is_finite:
+            self._recoveries.go_on(outcome)
+            return None
+        self._pace.measured(num_steps, elapsed)
+        report = self._report(outcome)
+        self.record.reports.append(report)
+        return report
+
+    def _report(self, outcome: Outcome) -> Report:
+        weight = float(self._objective.kl_weight(outcome.step - 1, self._settings.kl_warmup))
+        first, second = outcome.objective_terms
+        expected_log_likelihood, kl = outcome.bound_terms
+        return Report(
+            step=outcome.step,
+            seconds=self._seconds,
+            expected_log_likelihood=expected_log_likelihood,
+            kl=kl,
+            kl_weight=weight,
+            temperature=self._objective.temperature,
+            value=None if self._steps.has_elbo_terms else first - weight * second,
+            name=self._objective.name,
+            learning_rate=plain_number(self._optimizer.learning_rate),
+        )
+
+    def _open_checkpoints(self, model: Any, described: dict[str, Any]) -> Checkpoints:
+        settings, objective = self._settings, self._objective
+        description = describe_model(model)
+        functions = {"learning_rate": settings.learning_rate, "augment": objective.augment}
+        for name, function in functions.items():
+            if callable(function):
+                description.update(describe_function(name, function))
+        if "objective" in described:
+            description.update(describe_function("objective", objective))
+        parts = {"model": model, "optimizer": self._optimizer, "step": self._steps.step}
+        for i, variable in enumerate(objective.trainable_variables):
+            parts[f"objective/{i}"] = variable
+        assert settings.checkpoint_dir is not None
+        return Checkpoints(settings.checkpoint_dir, parts, described, description)
+
+    def _save(self) -> None:
+        if self._checkpoints is not None:
+            self._checkpoints.save(self.record)
