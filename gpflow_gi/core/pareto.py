@@ -18,7 +18,7 @@ def k_hat(log_weights: Array) -> float:
     2.4: of S weights, the largest min(S / 5, 3 sqrt(S)) above the next one.
 
     :param log_weights: [S].
-    :return: k; 0 where all of the tail is equal, as with exact posteriors.
+    :return: k; 0 where all of the tail is equal up to rounding, as with exact posteriors.
     :raises ValueError: if there are fewer than 25 weights, or one is NaN.
     """
     S = len(log_weights)
@@ -44,7 +44,7 @@ def generalised_pareto_shape(exceedances: Array) -> float:
     :return: k, the negative of Zhang & Stephens'.
     """
     n = len(exceedances)
-    if exceedances[-1] <= np.finfo(float).eps:
+    if exceedances[-1] <= np.sqrt(np.finfo(float).eps):
         return 0.0
     # A grid of b = k / sigma, of Zhang & Stephens' sign, around the first quartile's scale.
     m = 30 + int(np.sqrt(n))

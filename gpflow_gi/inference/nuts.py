@@ -7,19 +7,20 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-import gpflow
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 from numpy.typing import NDArray
 
 from ..core.random import Seed, as_seed, fold_in
-from ..core.validation import finite_array, positive_integer, positive_number, shown
-from ..layers import DenseLayer
+from ..core.validation import finite_array, positive_integer, positive_number
 from ..models import DeepGP
-from ..posteriors import Recorded
+from .chain_target import joint_distribution
 from .convergence import LARGEST_R_HAT, LEAST_EFFECTIVE_SAMPLES, Convergence
-from .density import WeightDensity
+from .log_joint import LogJoint, check_all_data
+from .maximise import starts
+from .samples import Samples
+from .weight_space import WeightSpace
 
 Array = NDArray[np.floating]
 
@@ -43,18 +44,20 @@ class NutsResult:
     prediction agrees. R-hat and effective sample sizes are therefore those of what is identified:
     ``"f"``, the function values at the data (at 1,000 rows spread evenly over them if there are
     more) and at further inputs if such were given, [rows, P]; ``"log density"``, []; and
-    ``"s of layer i"``, [], where a layer has a ScalePrior.
+    ``"s of layer i"``, [], where a layer has a ScalePrior, or ``"prior of layer i"``, [E], the
+    coordinates of another prior that has such.
 
     Shapes: T draws in all, chain after chain; K weights to each of P outputs of a layer.
     """
 
-    model: DeepGP
-    """The network with :class:`gpflow_gi.posteriors.Recorded` draws, to predict with."""
+    model: Samples
+    """The draws as a posterior over all weights, to predict with; it has no bound."""
 
-    weights: dict[int, Array]
-    """[T, K, P] of each dense layer, under its place in ``model.layers``; a bias is the last K."""
+    weights: dict[Any, Array]
+    """[T, K, P] of each layer of weights, under its place in the network's ``layers``, within a
+    block as :class:`gpflow_gi.inference.WeightSpace` has it; a dense layer's bias is the last K."""
 
-    scales: dict[int, Array]
+    scales: dict[Any, Array]
     """The s of each ScalePrior, [T], under the place of its layer."""
 
     log_density: Array
@@ -124,7 +127,7 @@ def nuts(
     constants (noise, learned scales of priors, weights of Keras layers) at their present values.
     Approximate posteriors play no part, and neither do inducing inputs.
 
-    :param model: of dense and deterministic layers. Left as it is.
+    :param model: of layers of weights, blocks of them and deterministic layers. Left as it is.
     :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
     :param num_draws: kept of each chain; at least 4.
     :param num_chains: run side by side in one compiled step, which takes as long as the longest of
@@ -149,8 +152,7 @@ def nuts(
     :warns UserWarning: beforehand, if there are more than 10,000 weights; afterwards, if R-hat
         is above 1.05, if an effective sample size is below 100, or if trajectories diverged.
     """
-    if not isinstance(model, DeepGP):
-        raise TypeError(f"model must be a gpflow_gi.models.DeepGP, but is {shown(model)}.")
+    space = WeightSpace(model)
     num_draws = positive_integer("num_draws", num_draws)
     if num_draws < 4:
         raise ValueError(
@@ -163,23 +165,23 @@ def nuts(
     if target_acceptance >= 1:
         raise ValueError(f"target_acceptance must be below 1, but is {target_acceptance}.")
     seed = as_seed(seed)
-    X, Y = _check_data(model, data)
+    X, Y = check_all_data(model, data)
     watched = _spread(X)
     if inputs is not None:
         inputs = model.check_inputs(finite_array("inputs", inputs, (None, None)))
         watched = tf.concat([watched, inputs], axis=0)
-    density = WeightDensity(model, X, Y)
-    if density.num_weights > MOST_WEIGHTS:
+    density = LogJoint(space, model.likelihood, X, Y)
+    if space.num_weights > MOST_WEIGHTS:
         warnings.warn(
-            f"The model has {density.num_weights:,} weights. NUTS is meant for up to about "
+            f"The model has {space.num_weights:,} weights. NUTS is meant for up to about "
             f"{MOST_WEIGHTS:,}: with more, chains take very long to agree, and the draws alone "
-            f"take {num_chains * num_draws * density.size * X.dtype.size / 1e9:.1f} GB. Make the "
+            f"take {num_chains * num_draws * space.size * X.dtype.size / 1e9:.1f} GB. Make the "
             "layers narrower, or train the model with gpflow_gi.fit instead.",
             stacklevel=2,
         )
 
     started = time.perf_counter()
-    states = _start(density, num_chains, fold_in(seed, 0))
+    states = starts(density, num_chains, fold_in(seed, 0))
     draws = _sample(
         density,
         states,
@@ -194,16 +196,6 @@ def nuts(
     for message in _complaints(result, num_adaptation_steps, target_acceptance):
         warnings.warn(message, stacklevel=2)
     return result
-
-
-def _check_data(model: DeepGP, data: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    X, Y = model.check_data(data)
-    if X.shape[0] != model.num_data:
-        raise ValueError(
-            f"The posterior is that given all {model.num_data} rows that the model was built for "
-            f"(num_data), but X has {X.shape[0]}."
-        )
-    return X, Y
 
 
 def _spread(X: tf.Tensor) -> tf.Tensor:
@@ -230,23 +222,8 @@ class _Draws:
     """All [C, T / C]."""
 
 
-def _start(density: WeightDensity, num_chains: int, seed: tf.Tensor) -> tf.Tensor:
-    """Draws from the prior, [C, L]: further apart than the posterior's, as R-hat asks for."""
-    states = density.draw_prior(num_chains, seed)
-    for _ in range(20):
-        is_finite = tf.math.is_finite(density(states))
-        if tf.reduce_all(is_finite):
-            return states
-        # Wide priors can overflow a likelihood. Nearer to zero it is tamer.
-        states = tf.where(is_finite[:, None], states, states / 2)
-    raise ValueError(
-        "The log density of the data is not finite, not even with all weights near zero. Check "
-        f"that Y holds values which the likelihood {type(density.likelihood).__name__} can have."
-    )
-
-
 def _sample(
-    density: WeightDensity,
+    density: LogJoint,
     states: tf.Tensor,
     *,
     num_draws: int,
@@ -257,7 +234,7 @@ def _sample(
     seed: tf.Tensor,
 ) -> _Draws:
     """Run the chains from `states`, [C, L]."""
-    joint = density.joint_distribution()
+    joint = joint_distribution(density)
 
     @tf.function(jit_compile=jit_compile, autograph=False)
     def sample(states: tf.Tensor, seed: tf.Tensor) -> Any:
@@ -304,7 +281,7 @@ def _sample(
 
 def _result(
     model: DeepGP,
-    density: WeightDensity,
+    density: LogJoint,
     draws: _Draws,
     watched: tf.Tensor,
     started: float,
@@ -312,18 +289,21 @@ def _result(
     num_chains, num_draws, size = draws.states.shape
     # Chain after chain: samples of the model are spread evenly over the record, and so over chains.
     states = tf.constant(draws.states.reshape(-1, size))
-    weights = {i: layer.weights(states).numpy() for i, layer in density.coordinates.items()}
-    scales = {
-        i: layer.scales(states).numpy()
-        for i, layer in density.coordinates.items()
-        if layer.has_scale
-    }
+    coordinates = density.space.coordinates
+    weights = {place: layer.weights(states).numpy() for place, layer in coordinates.items()}
     log_density = draws.log_density.ravel()
     quantities = {"f": _function_values(density, states, watched), "log density": log_density}
-    # In the logarithm, since s has a long tail.
-    quantities |= {f"s of layer {i + 1}": np.log(s) for i, s in scales.items()}
+    scales = {}
+    for place, layer in coordinates.items():
+        number = place + 1 if isinstance(place, int) else place
+        if layer.num_coordinates == 1:
+            scales[place] = np.exp(layer.eta(states)[:, 0].numpy())
+            # In the logarithm, since s has a long tail.
+            quantities[f"s of layer {number}"] = np.log(scales[place])
+        elif layer.num_coordinates > 1:
+            quantities[f"prior of layer {number}"] = layer.eta(states).numpy()
     return NutsResult(
-        model=_recorded(model, weights),
+        model=Samples(model, states, num_samples=model.num_samples),
         weights=weights,
         scales=scales,
         log_density=log_density,
@@ -338,33 +318,15 @@ def _result(
     )
 
 
-def _function_values(density: WeightDensity, states: tf.Tensor, X: tf.Tensor) -> Array:
+def _function_values(density: LogJoint, states: tf.Tensor, X: tf.Tensor) -> Array:
     """[T, N, P]"""
-    width = max(max(layer.shape) for layer in density.coordinates.values())
+    width = max(max(layer.shape) for layer in density.space.coordinates.values())
     chunk = max(1, _CHUNK_SIZE // (int(X.shape[0]) * width))
     parts = [
-        density.functions(states[start : start + chunk], X).numpy()
+        density.space.functions(states[start : start + chunk], X).numpy()
         for start in range(0, states.shape[0], chunk)
     ]
     return np.concatenate(parts)
-
-
-def _recorded(model: DeepGP, weights: dict[int, Array]) -> DeepGP:
-    """The same network with draws in the place of its posteriors, independent of the original."""
-    copy = gpflow.utilities.deepcopy(model)
-    layers = [
-        DenseLayer(
-            layer.input_dim,
-            layer.output_dim,
-            Recorded(weights[i]),
-            prior=layer.prior,
-            bias=layer.bias,
-        )
-        if i in weights
-        else layer.function
-        for i, layer in enumerate(copy.layers)
-    ]
-    return DeepGP(layers, copy.likelihood, num_data=model.num_data, num_samples=model.num_samples)
 
 
 def _complaints(

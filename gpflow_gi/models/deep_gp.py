@@ -195,12 +195,19 @@ class DeepGP(Predictive):
         :return: a callable from X [N, D] to [S, N, P], the same functions at every call.
         :raises ValueError: if `num_samples` or `num_features` is not a positive integer.
         """
+        return self.prior_model().sample_functions(num_samples, seed, num_features=num_features)
+
+    def prior_model(self) -> DeepGP:
+        """A copy whose approximate posteriors are the prior.
+
+        :return: a model with copies of the prior's and the likelihood's parameters, and no others.
+        """
         prior = gpflow.utilities.deepcopy(self)
         for layer in prior.layers:
             if isinstance(layer, Layer):
                 layer.follow_prior()
         prior.inducing_inputs = None
-        return prior.sample_functions(num_samples, seed, num_features=num_features)
+        return prior
 
     @check_shapes("return[all]: [S, M, .]")
     def inducing_activations(self, num_samples: int = 1, seed: Seed = None) -> list[tf.Tensor]:

@@ -43,6 +43,14 @@ class Draws(ABC):
         :return: the mean, [S, N, P], and the variance, [S, N, P], or covariance, [S, P, N, N].
         """
 
+    def settle(self, input_dim: int) -> None:  # noqa: B027
+        """Compute now what all calls share, where it is computed when it is first needed.
+
+        So it can be kept outside of the graph in which the first call may be.
+
+        :param input_dim: D.
+        """
+
     def __call__(self, X: tf.Tensor, seed: Any) -> tf.Tensor:
         """Values of f: of joint draws, the rows of one function; otherwise each row by itself.
 

@@ -97,7 +97,7 @@ class FrozenPosterior:
                 self._draws = self._start(checked[0].shape[-1])
         seed = fold_in(self._seed, 1)
         # TensorFlow has no gradient of a loop over what was computed outside of the graph.
-        numbers = self._num_samples * model.width() if tf.executing_eagerly() else None
+        numbers = model.numbers_per_row(self._num_samples) if tf.executing_eagerly() else None
         values = prediction.predict_rows(
             self._draws,
             model.likelihood,
@@ -113,6 +113,5 @@ class FrozenPosterior:
     def _start(self, input_dim: int) -> Draws:
         row = tf.zeros([1, input_dim], gpflow.default_float())
         draws = self._model.draw_for(row, self._num_samples, self._seed)
-        # Factorisations are made when they are first needed. That must not be inside a graph.
-        draws.moments(row, fold_in(self._seed, 1))
+        draws.settle(input_dim)
         return draws

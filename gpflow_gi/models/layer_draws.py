@@ -43,6 +43,11 @@ class LayerDraws(Draws):
             return self._propagated.last.predict(F, full_cov=True)
         return self._propagated.predict(X, seed)
 
+    def settle(self, input_dim: int) -> None:
+        # Factorisations of the layers are made at the first row.
+        dtype = self._propagated.inducing.dtype
+        self.moments(tf.zeros([1, input_dim], dtype), fold_in(self._seed, 1))
+
     def __call__(self, X: tf.Tensor, seed: Any) -> tf.Tensor:
         if self._joint:
             F = self._propagated.rows_jointly(X, fold_in(seed, 1))

@@ -88,6 +88,13 @@ class Predictive(TrainingLoss, BayesianModel):
     def width(self) -> int:
         """The count of numbers per row and sample in the largest array of a prediction."""
 
+    def numbers_per_row(self, num_samples: int) -> int:
+        """The count of numbers per row in the largest array of a prediction.
+
+        :param num_samples: S.
+        """
+        return num_samples * self.width()
+
     def numbers_per_sample(self, num_rows: int) -> int:
         """The count of numbers in the largest array of one joint draw at so many rows.
 
@@ -351,7 +358,7 @@ class Predictive(TrainingLoss, BayesianModel):
         if joint:
             samples = draws(X, seed)
         else:
-            samples = prediction.sample_rows(draws, X, S * self.width(), fold_in(seed, 1))
+            samples = prediction.sample_rows(draws, X, self.numbers_per_row(S), fold_in(seed, 1))
         check_outputs([X], samples)
         return samples if samples.shape.rank == 3 else samples[None]
 
@@ -419,7 +426,9 @@ class Predictive(TrainingLoss, BayesianModel):
         :return: from X [N, D] to [S, N, P]; its ``is_pathwise`` as that of FunctionDraws.
         :raises NotImplementedError: if the model's draws are not known everywhere.
         """
-        return prediction.Functions(self.draw(num_samples, seed, joint=True), seed, self.width())
+        return prediction.Functions(
+            self.draw(num_samples, seed, joint=True), seed, self.numbers_per_row(num_samples)
+        )
 
     def draw_for(
         self, X: tf.Tensor, num_samples: int, seed: tf.Tensor, *, joint: bool = False
@@ -443,7 +452,7 @@ class Predictive(TrainingLoss, BayesianModel):
         def seed_of(i: tf.Tensor, X: tf.Tensor) -> tf.Tensor:
             return fold_in(fold_in(seed, 1), i)
 
-        numbers = num_samples * self.width()
+        numbers = self.numbers_per_row(num_samples)
         values = prediction.predict_rows(draws, self.likelihood, checked, reduce, seed_of, numbers)
         what = "The prediction" if len(rows) == 1 else "The log density"
         check_outputs(checked, *values, what=what)

@@ -128,6 +128,14 @@ class WeightPrior(gpflow.Module, ABC):
             )
         return eta, positive_integer("num_weights", num_weights)
 
+    def rescale(self, factor: float) -> None:
+        """Multiply the standard deviation of the weights by a factor.
+
+        :param factor: positive.
+        :raises NotImplementedError: if the prior has no scale that is a number.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no scale that is a number.")
+
     def follow_prior(self) -> None:
         """Fix the scale's approximate posterior at its prior; nothing where it is a number."""
 

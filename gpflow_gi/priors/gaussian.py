@@ -30,6 +30,9 @@ class _GaussianPrior(WeightPrior):
         zero = tf.zeros([], self.scale.dtype)
         return WeightScale(self._standard_deviation(num_weights), zero, zero)
 
+    def rescale(self, factor: float) -> None:
+        self.scale.assign(self.scale * positive_number("factor", factor))
+
     @property
     def is_type_ii(self) -> bool:
         return bool(self.scale.trainable)

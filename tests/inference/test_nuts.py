@@ -9,6 +9,7 @@ import tensorflow as tf
 from gpflow.kernels import SquaredExponential
 from gpflow.likelihoods import Gaussian, MultiClass, Poisson
 
+import gpflow_gi as gi
 from gpflow_gi.inference import nuts
 from gpflow_gi.inference.convergence import Convergence
 from gpflow_gi.layers import DenseLayer, GPLayer
@@ -207,8 +208,16 @@ def test_diagnostics_are_of_what_is_identified(sampled):
 
 def test_there_is_no_bound(sampled):
     X, Y, result = sampled
-    assert result.model.elbo((X, Y), num_samples=3) == -np.inf
-    assert result.model.iwbo((X, Y), num_samples=3) == -np.inf
+    model = result.model
+    for bound in (
+        lambda: model.elbo((X, Y), num_samples=3),
+        lambda: model.iwbo((X, Y), num_samples=3),
+        lambda: model.k_hat((X, Y)),
+        lambda: gi.bounds.estimate_elbo(model, (X, Y)),
+        lambda: gi.bounds.estimate_iwbo(model, (X, Y)),
+    ):
+        with pytest.raises(gi.models.NoDensityError, match=r"NUTS.* no density.*predict_log_den"):
+            bound()
 
 
 # ------------------------------------------------------------------------------------- behaviour
@@ -245,13 +254,13 @@ def test_the_model_is_left_alone(rng):
     assert model.layers[0] is bottom and isinstance(bottom.posterior, GlobalInducing)
 
     copy = result.model
-    assert copy.inducing_inputs is None and copy.num_data == N
-    mean = copy.predict_f(X)[0].numpy()
+    assert copy.network.inducing_inputs is None and copy.num_data == N
+    mean = copy.predict_f(X, seed=0)[0].numpy()
     model.likelihood.variance.assign(9.0)
     model.layers[1].function.kernel.assign(np.zeros((3, 3)))
-    np.testing.assert_allclose(copy.predict_f(X)[0], mean)
+    np.testing.assert_allclose(copy.predict_f(X, seed=0)[0], mean)
     np.testing.assert_allclose(copy.likelihood.variance, NOISE)
-    np.testing.assert_allclose(copy.layers[0].prior.scale, 0.7)
+    np.testing.assert_allclose(copy.network.layers[0].prior.scale, 0.7)
 
 
 # -------------------------------------------------------------------------- warnings and errors
@@ -327,11 +336,11 @@ def with_python_function() -> DeepGP:
     [
         (
             lambda: nuts(with_gp_layer(), (X, Y)),
-            r"Layer 2 \(GPLayer with Prior\) is no DenseLayer.* put a DenseLayer .*gpflow_gi.fit",
+            r"Layer 2 \(GPLayer with Prior\) has no weights.* put a DenseLayer .*gpflow_gi.fit",
         ),
         (
             lambda: nuts(with_unknown_prior(), (X, Y)),
-            r"Layer 1 \(DenseLayer with Prior\) has the prior Random, .*Use ScalePrior",
+            r"Layer 1 \(DenseLayer with Prior\) cannot be .*Random draws the scale.*num_coordinates",
         ),
         (
             lambda: nuts(network(likelihood=MultiClass(1)), (X, Y)),

@@ -1,0 +1,94 @@
+"""The curvature of the log joint density, as Laplace approximations take it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import tensorflow as tf
+
+from .log_joint import LogJoint
+from .weight_space import WeightSpace
+
+_CHUNK_SIZE = 4_000_000
+"""Numbers in the largest array of one chunk of rows."""
+
+
+def jacobian(space: WeightSpace, theta: tf.Tensor, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """f(X) and its derivatives with respect to the weights.
+
+    :param theta: [L].
+    :param X: [N, D].
+    :return: f [N, P] and J [N, P, L].
+    """
+    # A vector for each row, so that one backward pass gives all rows' derivatives of an output.
+    thetas = tf.repeat(theta[None], tf.shape(X)[0], axis=0)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(thetas)
+        F = space.functions(thetas, X[:, None, :])[:, 0, :]
+        outputs = tf.unstack(F, axis=1)
+    return F, tf.stack([tape.gradient(f, thetas) for f in outputs], axis=1)
+
+
+def gauss_newton(log_joint: LogJoint, theta: tf.Tensor, *, diagonal: bool) -> tf.Tensor:
+    """The generalised Gauss-Newton matrix of -log p(Y | theta): sum_n J_n^T Lambda_n J_n.
+
+    Lambda_n is the Hessian of -log p(y_n | f_n) (Schraudolph 2002; Immer, Korzepa & Bauer 2021,
+    eq. 7).
+
+    :param theta: [L].
+    :param diagonal: give the diagonal alone.
+    :return: [L, L], or [L].
+    """
+
+    @tf.function(autograph=False, reduce_retracing=True)
+    def part(X: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
+        F, J = jacobian(log_joint.space, theta, X)
+        with tf.GradientTape() as outer:
+            outer.watch(F)
+            with tf.GradientTape() as inner:
+                inner.watch(F)
+                value = -tf.reduce_sum(log_joint.likelihood.log_prob(X, F, Y))
+            gradient = inner.gradient(value, F)
+        Lambda = outer.batch_jacobian(gradient, F)
+        weighted = tf.einsum("npq,nql->npl", Lambda, J)
+        if diagonal:
+            return tf.einsum("npl,npl->l", J, weighted)
+        L = tf.shape(J)[-1]
+        return tf.matmul(tf.reshape(J, [-1, L]), tf.reshape(weighted, [-1, L]), transpose_a=True)
+
+    return tf.add_n([part(X, Y) for X, Y in _chunks(log_joint)])
+
+
+def prior_hessian(log_joint: LogJoint, theta: tf.Tensor) -> tf.Tensor:
+    """The Hessian of -log p(theta) at theta [L]: [L, L], the identity for Gaussian priors."""
+    space = log_joint.space
+    if space.is_standard_normal:
+        return tf.eye(space.size, dtype=theta.dtype)
+    return -_hessian(space.log_prior, theta)
+
+
+def hessian(log_joint: LogJoint, theta: tf.Tensor) -> tf.Tensor:
+    """The Hessian of -log p(Y | theta) at theta [L]: [L, L]."""
+    return -_hessian(log_joint.log_likelihood, theta)
+
+
+def _hessian(function: Callable[[tf.Tensor], tf.Tensor], theta: tf.Tensor) -> tf.Tensor:
+    @tf.function(autograph=False)
+    def compute(theta: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as outer:
+            outer.watch(theta)
+            with tf.GradientTape() as inner:
+                inner.watch(theta)
+                value = function(theta[None])[0]
+            gradient = inner.gradient(value, theta)
+        rows = outer.jacobian(gradient, theta)
+        return 0.5 * (rows + tf.transpose(rows))
+
+    return compute(theta)
+
+
+def _chunks(log_joint: LogJoint) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
+    size = max(1, _CHUNK_SIZE // log_joint.space.size)
+    for start in np.arange(0, int(log_joint.X.shape[0]), size):
+        yield log_joint.X[start : start + size], log_joint.Y[start : start + size]

@@ -1,0 +1,82 @@
+"""Deep ensembles: maxima of the posterior density from several starts."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.random import Seed, as_seed
+from ..core.validation import positive_integer
+from ..models import DeepGP
+from .map_estimate import search
+from .samples import Samples
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Networks at several maxima of the posterior density."""
+
+    model: Samples
+    """The mixture of the members, to predict with; it has no density and no bound."""
+
+    theta: NDArray[np.floating]
+    """[T, L], a member a row; see :class:`gpflow_gi.inference.WeightSpace`."""
+
+    log_densities: NDArray[np.floating]
+    """Log p(Y, theta) of each member, [T], in nats."""
+
+    seconds: float
+    """The time taken, compilation included."""
+
+
+def ensemble(
+    model: DeepGP,
+    data: tuple[Any, Any],
+    num_members: int = 5,
+    *,
+    steps: int = 2000,
+    batch_size: int | None = None,
+    learning_rate: float = 0.01,
+    train_likelihood: bool = False,
+    seed: Seed = 0,
+) -> Ensemble:
+    """Maximise the posterior density from several draws of the prior, side by side.
+
+    The predictive distribution is the mixture of the members (Lakshminarayanan, Pritzel & Blundell
+    2017, "Simple and scalable predictive uncertainty estimation using deep ensembles"), each
+    trained with the model's prior.
+
+    :param model: as in :func:`map_estimate`.
+    :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
+    :param num_members: T, how many.
+    :param steps: as in :func:`map_estimate`.
+    :param batch_size: as in :func:`map_estimate`; members see the same minibatches.
+    :param learning_rate: as in :func:`map_estimate`.
+    :param train_likelihood: as in :func:`map_estimate`; the members share one likelihood.
+    :param seed: of the starts and the minibatches.
+    :return: the members, as a model that predicts.
+    :raises TypeError: if `model` is no DeepGP.
+    :raises ValueError: as :func:`map_estimate`.
+    """
+    started = time.perf_counter()
+    num_members = positive_integer("num_members", num_members)
+    network, log_joint, theta = search(
+        model,
+        data,
+        num_members,
+        steps=steps,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        train_likelihood=train_likelihood,
+        seed=as_seed(seed),
+    )
+    return Ensemble(
+        model=Samples(network, theta, num_samples=model.num_samples),
+        theta=theta.numpy(),
+        log_densities=log_joint(theta).numpy(),
+        seconds=time.perf_counter() - started,
+    )

@@ -1,0 +1,107 @@
+"""A network that is linear in its weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from ..core.random import Seed, as_seed, fold_in
+from ..core.validation import positive_integer
+from ..models import Draws, Predictive
+from .curvature import jacobian
+from .gaussian import Gaussian
+from .weight_posterior import WeightPosterior
+
+
+class LinearisedDraws(Draws):
+    """f(x) = f(x, mean) + J(x) (theta - mean), integrated over theta or with theta drawn."""
+
+    def __init__(
+        self,
+        posterior: Gaussian,
+        theta: tf.Tensor | None,
+        kl: tf.Tensor | None,
+        log_p_minus_log_q: tf.Tensor | None,
+    ) -> None:
+        """Keep what was drawn.
+
+        :param theta: [S, L]; None to integrate.
+        :param kl: of integrated weights, [] or [S].
+        :param log_p_minus_log_q: of drawn weights, [S].
+        """
+        self._posterior = posterior
+        self._theta = theta
+        self.kl = kl
+        self.log_p_minus_log_q = log_p_minus_log_q
+        self.is_function = theta is not None
+
+    def moments(
+        self, X: tf.Tensor, seed: Any, *, full_cov: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        q = self._posterior
+        f, J = jacobian(q.space, tf.convert_to_tensor(q.mean), X)
+        if not full_cov:
+            return f, q.spread(J)
+        return f, q.covariance(tf.transpose(J, [1, 0, 2]))
+
+    def __call__(self, X: tf.Tensor, seed: Any) -> tf.Tensor:
+        if self._theta is None:
+            return super().__call__(X, seed)
+        mean = tf.convert_to_tensor(self._posterior.mean)
+        f, J = jacobian(self._posterior.space, mean, X)
+        return f + tf.einsum("npl,sl->snp", J, self._theta - mean)
+
+
+class Linearised(Predictive):
+    """The predictions of a network linearised at the mean of a Gaussian over its weights.
+
+    Then f is a Gaussian process, and weights are integrated exactly (Khan, Immer, Abedi & Korzepa
+    2019; Immer, Korzepa & Bauer 2021, eq. 10). A Laplace approximation of the Gauss-Newton kind is
+    that of this model; samples of its weights in the network itself underfit.
+
+    The bounds are those of the linearised model's evidence, which is another than the network's.
+    """
+
+    def __init__(self, posterior: Gaussian) -> None:
+        """Take the weights' posterior.
+
+        :param posterior: over the weights of the network.
+        """
+        super().__init__()
+        self.posterior_of_weights = posterior
+        self.num_samples = posterior.num_samples
+
+    @property
+    def network(self) -> Any:
+        """The network that is linearised."""
+        return self.posterior_of_weights.network
+
+    likelihood = WeightPosterior.likelihood
+    num_data = WeightPosterior.num_data
+    output_dim = WeightPosterior.output_dim
+    input_shape = WeightPosterior.input_shape
+
+    def draw(self, num_samples: int, seed: Seed = None, *, joint: bool = False) -> LinearisedDraws:
+        """Draw S linear functions, or integrate them; see :class:`Predictive`."""
+        q = self.posterior_of_weights
+        S = positive_integer("num_samples", num_samples)
+        if not joint and q.has_density and q.space.is_standard_normal:
+            return LinearisedDraws(q, None, q.kl_from_standard_normal(), None)
+        theta, log_q = q.sample(S, fold_in(as_seed(seed), 0))
+        ratio = None if log_q is None else q.space.log_prior(theta) - log_q
+        if joint:
+            return LinearisedDraws(q, theta, None, ratio)
+        return LinearisedDraws(q, None, None if ratio is None else -ratio, None)
+
+    def check_inputs(self, X: Any) -> tf.Tensor:
+        return self.posterior_of_weights.check_inputs(X)
+
+    def width(self) -> int:
+        return self.output_dim * self.posterior_of_weights.space.size
+
+    def numbers_per_row(self, num_samples: int) -> int:
+        return self.width()  # no array has a sample axis
+
+    def why_no_density(self) -> str:
+        return self.posterior_of_weights.why_no_density()

@@ -1,0 +1,64 @@
+"""The log joint density of data and weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+from gpflow.likelihoods import Likelihood, MultiClass
+
+from ..models import DeepGP
+from ..models.integration import log_prob
+from .weight_space import WeightSpace
+
+
+def check_all_data(model: DeepGP, data: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """X [N, D] and Y [N, Q], checked to be all rows of the model.
+
+    :raises ValueError: if they do not fit the model, are not finite or not all of its rows, or if
+        the likelihood has no gradients.
+    """
+    if isinstance(model.likelihood, MultiClass):
+        raise ValueError(
+            "The likelihood MultiClass is a step function of f, while posteriors over weights "
+            "follow gradients. Build the model with gpflow.likelihoods.Softmax instead."
+        )
+    X, Y = model.check_data(data)
+    if X.shape[0] != model.num_data:
+        raise ValueError(
+            f"The posterior is that given all {model.num_data} rows that the model was built for "
+            f"(num_data), but X has {X.shape[0]}."
+        )
+    return X, Y
+
+
+class LogJoint:
+    """log p(Y, theta): the posterior of all weights, but for a constant.
+
+    Shapes: S vectors theta, L coordinates, N rows.
+    """
+
+    def __init__(
+        self, space: WeightSpace, likelihood: Likelihood, X: tf.Tensor, Y: tf.Tensor
+    ) -> None:
+        """Keep the data.
+
+        :param X: [N, D], all rows.
+        :param Y: [N, Q].
+        """
+        self.space = space
+        self.likelihood = likelihood
+        self.X = X
+        self.Y = Y
+
+    def __call__(self, theta: tf.Tensor) -> tf.Tensor:
+        """The log density, [S, L] -> [S], in nats."""
+        return self.space.log_prior(theta) + self.log_likelihood(theta)
+
+    def log_likelihood(self, theta: tf.Tensor) -> tf.Tensor:
+        """Log p(Y | theta), [S, L] -> [S], in nats."""
+        return self.of_rows(theta, self.X, self.Y)
+
+    def of_rows(self, theta: tf.Tensor, X: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
+        """The log likelihood of some rows, [S, L] -> [S], in nats."""
+        return log_prob(self.likelihood, X, self.space.functions(theta, X), Y)

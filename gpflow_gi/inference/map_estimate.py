@@ -1,0 +1,142 @@
+"""The most probable weights."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from ..core.random import Seed, as_seed, fold_in
+from ..core.validation import positive_integer, positive_number, true_or_false
+from ..models import DeepGP
+from .log_joint import LogJoint, check_all_data
+from .maximise import maximise, starts
+from .samples import Samples
+from .weight_space import WeightSpace
+
+
+@dataclass(frozen=True, eq=False)
+class MapEstimate:
+    """A maximum of the posterior density of whitened weights."""
+
+    model: Samples
+    """The network with these weights, to predict with; it has no density and no bound."""
+
+    theta: NDArray[np.floating]
+    """[L], see :class:`gpflow_gi.inference.WeightSpace`."""
+
+    log_density: float
+    """Log p(Y, theta), in nats."""
+
+    gradient_norm: float
+    """The largest derivative there, in absolute value; zero at a maximum."""
+
+    seconds: float
+    """The time taken, compilation included."""
+
+
+def map_estimate(
+    model: DeepGP,
+    data: tuple[Any, Any],
+    *,
+    steps: int = 2000,
+    batch_size: int | None = None,
+    learning_rate: float = 0.01,
+    train_likelihood: bool = False,
+    seed: Seed = 0,
+) -> MapEstimate:
+    """Maximise the posterior density of a network's weights, in whitened coordinates.
+
+    A maximum depends on the coordinates: here it is that of z ~ N(0, I), and log s of scale priors,
+    whose density has the Jacobian (MacKay 1992, "A practical Bayesian framework for backpropagation
+    networks", section 2). Starts from a draw of the prior.
+
+    :param model: of layers of weights and deterministic layers. Left as it is; its approximate
+        posteriors and inducing inputs play no part.
+    :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
+    :param steps: the most steps of L-BFGS, or the steps of Adam.
+    :param batch_size: rows of a step of Adam; None for L-BFGS on all rows.
+    :param learning_rate: of Adam: constant for half of the steps, then falling to zero.
+    :param train_likelihood: whether parameters of the likelihood, such as the noise variance, are
+        maximised over too. Otherwise they stay as they are.
+    :param seed: of the start and the minibatches.
+    :return: the weights, as a model that predicts, and diagnostics.
+    :raises TypeError: if `model` is no DeepGP.
+    :raises ValueError: if a layer has no weights, if the data do not fit the model, are not finite
+        or not all of its rows, if a number makes no sense, or if the density is not finite.
+
+    >>> from gpflow_gi.architectures import build_bnn
+    >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
+    >>> network = build_bnn(X, np.sin(X), widths=(5,), num_inducing=5)
+    >>> found = map_estimate(network, (X, np.sin(X)), train_likelihood=True)
+    >>> bool(found.model.predict_f([[0.5]])[0] > 0.4)
+    True
+    """
+    started = time.perf_counter()
+    network, log_joint, theta = search(
+        model,
+        data,
+        1,
+        steps=steps,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        train_likelihood=train_likelihood,
+        seed=as_seed(seed),
+    )
+    with tf.GradientTape() as tape:
+        tape.watch(theta)
+        density = log_joint(theta)
+    gradient = tape.gradient(density, theta)
+    return MapEstimate(
+        model=Samples(network, theta, num_samples=model.num_samples),
+        theta=theta[0].numpy(),
+        log_density=float(density[0]),
+        gradient_norm=float(tf.reduce_max(tf.abs(gradient))),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def search(
+    model: DeepGP,
+    data: tuple[Any, Any],
+    num_starts: int,
+    *,
+    steps: int,
+    batch_size: int | None,
+    learning_rate: float,
+    train_likelihood: bool,
+    seed: tf.Tensor,
+    precise: bool = False,
+) -> tuple[DeepGP, LogJoint, tf.Tensor]:
+    """Check the arguments of :func:`map_estimate`, and maximise from so many starts.
+
+    :param num_starts: S.
+    :param seed: [2].
+    :param precise: see :func:`gpflow_gi.inference.maximise.maximise`.
+    :return: a copy of the network with the likelihood that was learned, its log joint density, and
+        the maxima [S, L].
+    """
+    WeightSpace(model)  # for its errors, before the data's
+    X, Y = check_all_data(model, data)
+    steps = positive_integer("steps", steps)
+    if batch_size is not None:
+        batch_size = positive_integer("batch_size", batch_size)
+    learning_rate = positive_number("learning_rate", learning_rate)
+    network = model.prior_model()
+    log_joint = LogJoint(WeightSpace(network), network.likelihood, X, Y)
+    learned = true_or_false("train_likelihood", train_likelihood)
+    theta = maximise(
+        log_joint,
+        starts(log_joint, num_starts, fold_in(seed, 0)),
+        network.likelihood.trainable_variables if learned else (),
+        steps=steps,
+        batch_size=None if batch_size is None or batch_size >= X.shape[0] else batch_size,
+        learning_rate=learning_rate,
+        precise=precise,
+        seed=fold_in(seed, 1),
+    )
+    return network, log_joint, theta

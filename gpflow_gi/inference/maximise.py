@@ -1,0 +1,112 @@
+"""Maxima of the log joint density of data and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+from gpflow.keras import tf_keras
+
+from ..core.random import fold_in
+from .log_joint import LogJoint
+
+
+def starts(log_joint: LogJoint, num_starts: int, seed: tf.Tensor) -> tf.Tensor:
+    """Draws from the prior, [S, L], nearer to zero where the likelihood would overflow.
+
+    :param num_starts: S, how many.
+    :param seed: [2].
+    :raises ValueError: if the log density is not finite near zero either.
+    """
+    theta = log_joint.space.draw_prior(num_starts, seed)
+    for _ in range(20):
+        is_finite = tf.math.is_finite(log_joint(theta))
+        if tf.reduce_all(is_finite):
+            return theta
+        theta = tf.where(is_finite[:, None], theta, theta / 2)
+    raise ValueError(
+        "The log density of the data is not finite, not even with all weights near zero. Check "
+        f"that Y holds values which the likelihood {type(log_joint.likelihood).__name__} can have."
+    )
+
+
+def maximise(
+    log_joint: LogJoint,
+    theta: tf.Tensor,
+    further: Sequence[tf.Variable],
+    *,
+    steps: int,
+    batch_size: int | None,
+    learning_rate: float,
+    precise: bool,
+    seed: tf.Tensor,
+) -> tf.Tensor:
+    """Maximise the log joint density from each of S starts, side by side.
+
+    :param theta: [S, L], the starts.
+    :param further: variables that are learned with the weights, shared by all S; changed in place.
+    :param steps: of L-BFGS at most, or of Adam.
+    :param batch_size: rows of a step of Adam; None for L-BFGS on all rows.
+    :param learning_rate: of Adam: constant for half of the steps, then falling to zero.
+    :param precise: whether L-BFGS goes on to the limit of double precision, as a Laplace
+        approximation needs it.
+    :param seed: [2], of the minibatches.
+    :return: the maxima, [S, L].
+    :raises ValueError: if a value is NaN or infinite at the end.
+    """
+    point = tf.Variable(theta)
+    if batch_size is None:
+        gpflow.optimizers.Scipy().minimize(
+            lambda: -tf.reduce_sum(log_joint(point)),
+            [point, *further],
+            options={
+                "maxiter": steps,
+                "maxfun": 4 * steps,
+                "ftol": 1e-15 if precise else 1e-9,
+                "gtol": 1e-9 if precise else 1e-5,
+            },
+        )
+    else:
+        _adam(log_joint, [point, *further], steps, batch_size, learning_rate, seed)
+    found = tf.convert_to_tensor(point)
+    if not np.all(np.isfinite(log_joint(found).numpy())):
+        raise ValueError(
+            "The log joint density is NaN or infinite where the search for its maximum has ended. "
+            "Standardise the data, or lower the learning rate."
+        )
+    return found
+
+
+def _adam(
+    log_joint: LogJoint,
+    variables: Sequence[tf.Variable],
+    steps: int,
+    batch_size: int,
+    learning_rate: float,
+    seed: tf.Tensor,
+) -> None:
+    theta = variables[0]
+    N = int(log_joint.X.shape[0])
+    optimizer = tf_keras.optimizers.Adam(learning_rate)
+    optimizer.build(variables)
+
+    @tf.function(autograph=False)
+    def take(step: tf.Tensor) -> None:
+        rows = tf.random.stateless_uniform(
+            [batch_size], fold_in(seed, step), maxval=N, dtype=tf.int32
+        )
+        with tf.GradientTape() as tape:
+            log_likelihood = log_joint.of_rows(
+                theta, tf.gather(log_joint.X, rows), tf.gather(log_joint.Y, rows)
+            )
+            # N/B sum_n log p(y_n | theta) + log p(theta)
+            joint = N / batch_size * log_likelihood + log_joint.space.log_prior(theta)
+            loss = -tf.reduce_sum(joint) / N
+        left = 2.0 * (1.0 - tf.cast(step, tf.float32) / steps)
+        optimizer.learning_rate.assign(learning_rate * tf.minimum(left, 1.0))
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+
+    for step in tf.range(steps):
+        take(step)
