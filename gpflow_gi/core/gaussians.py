@@ -66,6 +66,12 @@ class WhitenedGaussian(ABC):
         :return: z, [K, P] or [S, K, P], and its log p - log q.
         """
 
+    def draw_with_kl(
+        self, num_samples: int | None, seed: tf.Tensor
+    ) -> tuple[WhitenedDraw, tf.Tensor]:
+        """Both :meth:`draw` and :meth:`kl`, for what they have in common to be computed once."""
+        return self.draw(num_samples, seed), self.kl()
+
     def _standard_normal(self, num_samples: int | None, seed: tf.Tensor) -> tf.Tensor:
         like = self._z_like()
         shape = tf.shape(like)

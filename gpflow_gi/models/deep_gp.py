@@ -529,7 +529,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
                 levels.append(below.inducing)
             if end == len(self.layers):
                 draw = below.last.draw(below.num_samples, fold_in(seed, 1))
-                levels.append(draw.extend(below.inducing, fold_in(seed, 2))[0])
+                levels.append(draw.extend_inducing(below.inducing, fold_in(seed, 2))[0])
         return [tf.broadcast_to(level, [S, *level.shape[-2:]]) for level in levels]
 
     def first_non_finite(

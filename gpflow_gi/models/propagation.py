@@ -142,15 +142,16 @@ def propagate_inducing(
             return Propagated(hidden, q, tf.add_n(kl), U, S)
         below_global = any(uses_U[i + 1 :])
         if below_global or draw_all or not layer.has_independent_outputs:
-            draw = q.draw(S, fold_in(layer_seed, 1))
+            draw, divergence = q.draw_with_kl(S, fold_in(layer_seed, 1))
             if num_features is not None:
                 draw = draw.function(num_features, fold_in(layer_seed, 3))
             if below_global:
-                U, draw = draw.extend(U, fold_in(layer_seed, 2))
+                U, draw = draw.extend_inducing(U, fold_in(layer_seed, 2))
             hidden.append(draw)
         else:
             hidden.append(q)
+            divergence = q.kl()
         if not below_global:
             U = tf.zeros([0, layer.output_dim], U.dtype)
-        kl.append(tf.reduce_mean(q.kl()))  # after the draw, which may have what it needs
+        kl.append(tf.reduce_mean(divergence))
     raise AssertionError("a model's last layer is never deterministic")
