@@ -160,7 +160,7 @@ class LayerDraw(ABC):
         """Values at `X` with the right distribution for each row, and rows independent given z.
 
         :param X: [N, D] or [S, N, D].
-        :param seed: [2], or a :class:`~gpflow_gi.core.row_seed.RowSeed`: of what z leaves open.
+        :param seed: [2], or a :class:`~gpflow_gi.core.random.RowSeed`: of what z leaves open.
         :return: [N, P] or [S, N, P].
         """
 

@@ -20,9 +20,9 @@ from ..core.validation import (
     check_rank,
     check_same_rows,
     data_pair,
+    finite_array,
     finite_tensor,
     positive_integer,
-    rows_or_images,
     shown,
     true_or_false,
 )
@@ -124,7 +124,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
         check_last_layer(self.layers, likelihood)
         U = None
         if inducing_inputs is not None:
-            U = rows_or_images("inducing_inputs", inducing_inputs)
+            U = finite_array("inducing_inputs", inducing_inputs, (None, None), images=True)
             if not any(uses_global_inducing(layer) for layer in self.layers):
                 warnings.warn(
                     "inducing_inputs were given, but no layer has a global posterior; they are "
@@ -683,7 +683,7 @@ class DeepGP(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of new targets, as moments of the mixture.
 
-        :param seed: [2], or a :class:`~gpflow_gi.core.row_seed.RowSeed`: of the points at which a
+        :param seed: [2], or a :class:`~gpflow_gi.core.random.RowSeed`: of the points at which a
             Monte Carlo likelihood is evaluated.
         :param mean: as in :meth:`moments_of_f`.
         :param variance: as the mean.

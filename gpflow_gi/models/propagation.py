@@ -49,7 +49,7 @@ class Propagated:
         """Push rows up to the input of the last layer.
 
         :param X: [N, D].
-        :param seed: [2], or a :class:`~gpflow_gi.core.row_seed.RowSeed`: of what is drawn row by
+        :param seed: [2], or a :class:`~gpflow_gi.core.random.RowSeed`: of what is drawn row by
             row.
         :return: F, [N, D'] or [S, N, D'].
         """
