@@ -143,7 +143,7 @@ class _Chain:
     ) -> None:
         self.draws: list[Deterministic | LayerDraw] = []
         self.kl: list[tf.Tensor] = []
-        self.diagnostics: list[tuple[str, tf.Tensor]] = []
+        self._given: list[tuple[str, ConditionedLayer]] = []
         for i, layer in enumerate(layers):
             if isinstance(layer, Deterministic):
                 U = layer(U)
@@ -158,9 +158,13 @@ class _Chain:
                 U, draw = draw.extend_inducing(U, fold_in(layer_seed, 2))
             self.draws.append(draw)
             self.kl.append(kl)
-            name = f"{type(layer).__name__} {i + 1} of the block"
-            self.diagnostics += [(f"{name}, {what}", value) for what, value in q.diagnostics()]
+            self._given.append((f"{type(layer).__name__} {i + 1} of the block", q))
         self.inducing = U
+
+    def diagnostics(self) -> list[tuple[str, tf.Tensor]]:
+        return [
+            (f"{name}, {what}", value) for name, q in self._given for what, value in q.diagnostics()
+        ]
 
     @property
     def log_ratios(self) -> list[tf.Tensor]:
@@ -177,7 +181,7 @@ class ConditionedResidual(ConditionedLayer):
         return sum(kl for part in self._parts for kl in part.kl)
 
     def diagnostics(self) -> list[tuple[str, tf.Tensor]]:
-        return [pair for part in self._parts for pair in part.diagnostics]
+        return [pair for part in self._parts for pair in part.diagnostics()]
 
     def predict(self, X: tf.Tensor, full_cov: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
         raise NotImplementedError("A block has no moments: its layers are drawn, not integrated.")
