@@ -317,7 +317,7 @@ plt.show()
 # - A layer: `condition(U)` gives its posterior given what comes up from below.
 # - A conditioned layer knows its `kl()`, can `predict`, and `draw(S, seed)` gives functions.
 # - A draw gives values `rows` by row, or jointly: `extend` returns them, and the draw that
-#   remembers them.
+#   remembers them. `extend_inducing` does so at the `U` of `condition`, where a draw may know them.
 
 
 # %%
@@ -374,6 +374,10 @@ class ShortcutDraw(gi.layers.LayerDraw):
     def extend(self, X, seed):
         values, draw = self.draw.extend(X, seed)
         return X + values, ShortcutDraw(draw)
+
+    def extend_inducing(self, U, seed):
+        values, draw = self.draw.extend_inducing(U, seed)
+        return U + values, ShortcutDraw(draw)
 
 
 # %% [markdown]

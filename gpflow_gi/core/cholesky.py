@@ -17,7 +17,7 @@ gives the gradient of L in A.
 import tensorflow as tf
 
 from . import linalg
-from .once_only import Gradient, once_only
+from .linalg import Gradient, once_only
 
 
 class Cholesky:

@@ -24,7 +24,7 @@ import numpy as np
 import tensorflow as tf
 from check_shapes import check_shapes
 
-from .once_only import Gradient, once_only
+from .linalg import Gradient, once_only
 
 Padding: TypeAlias = Literal["same", "valid"]
 

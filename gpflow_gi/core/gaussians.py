@@ -8,6 +8,7 @@ functions, P outputs, N rows; a sample axis S stands in front where what lies be
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+import numpy as np
 import tensorflow as tf
 
 from . import linalg
@@ -64,6 +65,12 @@ class WhitenedGaussian(ABC):
         :param seed: [2].
         :return: z, [K, P] or [S, K, P], and its log p - log q.
         """
+
+    def draw_with_kl(
+        self, num_samples: int | None, seed: tf.Tensor
+    ) -> tuple[WhitenedDraw, tf.Tensor]:
+        """Both :meth:`draw` and :meth:`kl`, for what they have in common to be computed once."""
+        return self.draw(num_samples, seed), self.kl()
 
     def _standard_normal(self, num_samples: int | None, seed: tf.Tensor) -> tf.Tensor:
         like = self._z_like()
@@ -229,11 +236,11 @@ class PointMass(WeightGaussian):
         self.mean = z
 
     def kl(self) -> tf.Tensor:
-        raise NotImplementedError("Recorded draws have no density.")
+        # Not defined: a model with such a layer refuses to give a bound.
+        return tf.fill(tf.shape(self.mean)[:-2], tf.constant(np.nan, self.mean.dtype))
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
-        # There is no density: a model with such a layer asks nobody for this ratio.
-        return WhitenedDraw(self.mean, tf.zeros(tf.shape(self.mean)[:-2], self.mean.dtype))
+        return WhitenedDraw(self.mean, self.kl())
 
     def _spread(self, A: tf.Tensor) -> tf.Tensor:
         return tf.zeros_like(A[..., 0, :, None])

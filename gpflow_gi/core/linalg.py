@@ -1,12 +1,18 @@
-"""Products and triangular solves where either factor may lack the sample axis.
+"""Products where either factor may lack the sample axis, and gradients derived by hand.
 
 Shapes are [K, N], or [S, K, N] with a sample axis in front. What does not depend on the sample has
 no sample axis and is never tiled over it: the sample axis of the other factor is folded into its
 columns, so that one matrix product or one triangular solve serves all samples.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import tensorflow as tf
+
+Gradient = Callable[..., Any]
+"""That of a function, as tf.custom_gradient takes it."""
 
 
 def fold(columns: tf.Tensor) -> tf.Tensor:
@@ -72,3 +78,23 @@ def concat_rows(upper: tf.Tensor, lower: tf.Tensor) -> tf.Tensor:
     if upper.shape.rank == 3 and lower.shape.rank == 2:
         lower = tf.broadcast_to(lower, tf.concat([tf.shape(upper)[:1], tf.shape(lower)], axis=0))
     return tf.concat([upper, lower], axis=-2)
+
+
+def once_only(gradients: tuple[tf.Tensor, ...], *arguments: tf.Tensor) -> tuple[tf.Tensor, ...]:
+    """The gradients with respect to the arguments, which refuse to be differentiated again.
+
+    A Cholesky factor in them is a constant to TensorFlow, so that second derivatives would come out
+    wrong without a word.
+    """
+
+    @tf.custom_gradient
+    def guarded(gradient: tf.Tensor, *_: tf.Tensor) -> tuple[tf.Tensor, Gradient]:
+        def refuse(*_: tf.Tensor) -> tf.Tensor:
+            raise NotImplementedError(
+                "GP layers and layers with pseudo-data have first derivatives only. For a Hessian, "
+                "difference their gradients."
+            )
+
+        return tf.identity(gradient), refuse
+
+    return tuple(guarded(gradient, *arguments) for gradient in gradients)

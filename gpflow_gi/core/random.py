@@ -6,16 +6,20 @@ seed that it was given; nothing here reads or sets a global seed, with one docum
 to this library what it means to every other.
 """
 
+from __future__ import annotations
+
 from typing import Any, TypeAlias
 
 import numpy as np
 import tensorflow as tf
 
-from .row_seed import RowSeed
 from .validation import shown
 
 Seed: TypeAlias = Any
 """An integer, a pair of integers (list, array or tensor of shape [2]), or None for a fresh one."""
+
+_STEP = 0x9E3779B97F4A7C15
+"""The fractional part of the golden ratio times 2^64: what SplitMix64 counts in."""
 
 
 def as_seed(seed: Seed = None) -> tf.Tensor:
@@ -51,7 +55,7 @@ def as_seed(seed: Seed = None) -> tf.Tensor:
 def fold_in(seed: Any, counter: Any) -> Any:
     """A seed for stream number `counter` of `seed`.
 
-    :param seed: [2], from :func:`as_seed`; or a :class:`~gpflow_gi.core.row_seed.RowSeed`.
+    :param seed: [2], from :func:`as_seed`; or a :class:`RowSeed`.
     :param counter: [], an integer, which may be a tensor.
     :return: [2], int32; or a RowSeed for the same rows.
     """
@@ -73,9 +77,73 @@ def standard_normal(shape: Any, seed: Any, dtype: Any) -> tf.Tensor:
     """Independent draws of N(0, 1).
 
     :param shape: the shape of the answer, static or a tensor.
-    :param seed: [2], from :func:`as_seed`; or a :class:`~gpflow_gi.core.row_seed.RowSeed`.
+    :param seed: [2], from :func:`as_seed`; or a :class:`RowSeed`.
     :return: `shape`, `dtype`.
     """
     if isinstance(seed, RowSeed):
         return seed.standard_normal(shape, dtype)
     return tf.random.stateless_normal(shape, seed, dtype=dtype)
+
+
+class RowSeed:
+    """A seed that can be given wherever noise has the shape [..., N, P] and is one for each row.
+
+    Equal rows then have equal noise, in whatever batch they come. A function drawn from a GP layer
+    needs a residual at every input that it is asked for. Where rows matter one by one, as in means
+    and variances of predictions, residuals may be independent from row to row; but then predictions
+    change with the batch that a row comes in. A hash of the row's numbers as the place in a stream
+    of random numbers makes them functions of the row.
+
+    :param seed: [2].
+    :param keys: [N], uint64; see :func:`keys_of`.
+    """
+
+    def __init__(self, seed: tf.Tensor, keys: tf.Tensor) -> None:
+        self.seed = seed
+        self.keys = keys
+
+    def standard_normal(self, shape: Any, dtype: Any) -> tf.Tensor:
+        """N(0, 1): a function of the seed, the row and the place beside it.
+
+        The bits are those of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
+
+        :param shape: [..., N, P], static or a tensor.
+        :param dtype: tf.float64 or tf.float32.
+        :return: [..., N, P].
+        """
+        shape = tf.convert_to_tensor(shape)
+        others = tf.concat([shape[:-2], [1], shape[-1:]], axis=0)
+        places = tf.reshape(tf.range(1, tf.reduce_prod(others) + 1), others)
+        stream = _mix(_mix(self.keys) + tf.bitcast(tf.cast(self.seed, tf.int32), tf.uint64))
+        bits = _mix(stream[:, None] + _unsigned(places) * tf.constant(_STEP, tf.uint64))
+        # As many bits as a mantissa has, in the middle of their interval: neither 0 nor 1.
+        digits = 52 if dtype == tf.float64 else 23
+        whole = tf.cast(_shifted(bits, 64 - digits), dtype)
+        return tf.math.ndtri((whole + 0.5) * 2.0**-digits)
+
+
+def keys_of(X: tf.Tensor) -> tf.Tensor:
+    """A hash of each row's numbers.
+
+    :param X: [N, D].
+    :return: [N], uint64.
+    """
+    # Adding zero makes one of -0.0 and 0.0, which are equal as numbers but not as bits.
+    bits = tf.bitcast(tf.cast(X, tf.float64) + 0.0, tf.uint64)
+    columns = _unsigned(tf.range(1, tf.shape(X)[1] + 1)) * tf.constant(_STEP, tf.uint64)
+    return tf.reduce_sum(_mix(bits + columns), axis=1)
+
+
+def _mix(x: tf.Tensor) -> tf.Tensor:
+    """The output function of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014); shape kept, uint64."""
+    x = tf.bitwise.bitwise_xor(x, _shifted(x, 30)) * tf.constant(0xBF58476D1CE4E5B9, tf.uint64)
+    x = tf.bitwise.bitwise_xor(x, _shifted(x, 27)) * tf.constant(0x94D049BB133111EB, tf.uint64)
+    return tf.bitwise.bitwise_xor(x, _shifted(x, 31))
+
+
+def _shifted(x: tf.Tensor, bits: int) -> tf.Tensor:
+    return tf.bitwise.right_shift(x, tf.constant(bits, tf.uint64))
+
+
+def _unsigned(x: tf.Tensor) -> tf.Tensor:
+    return tf.bitcast(tf.cast(x, tf.int64), tf.uint64)

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from . import linalg
-from .once_only import Gradient, once_only
+from .linalg import Gradient, once_only
 
 BLOCKS = 3
 """Into how many blocks of columns a triangle is cut. With B of them the products take (1 + 1/B) / 2

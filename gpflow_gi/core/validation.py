@@ -6,15 +6,17 @@ there, kinds and shapes are all that is checked, and NaN comes out where NaN wen
 
 from __future__ import annotations
 
-import numbers
 import os
 from collections.abc import Iterable
-from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .real_array import kind_of, real_array, shown
+from .real_array import refuse_masked as refuse_masked  # for those who check only that
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -26,32 +28,15 @@ _LONGEST_PATH = 4096
 """In letters, on Linux."""
 
 
-def shown(value: Any) -> str:
-    """`value` in a message: one short line."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 120 else f"{text[:117]}..."
-
-
 # ---------------------------------------------------------------------------------------- numbers
 
 
-def positive_integer(name: str, value: Any) -> int:
+def integer(name: str, value: Any, least: int) -> int:
     """`value` as an int.
 
-    :raises ValueError: if it is not a whole number of at least one, or beyond 32 bits.
+    :param least: what it must reach.
+    :raises ValueError: if it is not a whole number, too small, or beyond 32 bits.
     """
-    return _integer(name, value, 1)
-
-
-def non_negative_integer(name: str, value: Any) -> int:
-    """`value` as an int.
-
-    :raises ValueError: if it is not a whole number of at least zero, or beyond 32 bits.
-    """
-    return _integer(name, value, 0)
-
-
-def _integer(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, but is {shown(value)}.")
     if value > _LARGEST_INTEGER:
@@ -59,6 +44,10 @@ def _integer(name: str, value: Any, least: int) -> int:
             f"{name} must be an integer of at most {_LARGEST_INTEGER}, but is {shown(value)}."
         )
     return int(value)
+
+
+positive_integer = partial(integer, least=1)
+non_negative_integer = partial(integer, least=0)
 
 
 def positive_number(name: str, value: Any) -> float:
@@ -143,52 +132,42 @@ def output_shape(output_dim: Any) -> tuple[int, ...]:
 # ----------------------------------------------------------------------------------------- arrays
 
 
-def finite_array(name: str, value: Any, shape: tuple[int | None, ...] | None = None) -> np.ndarray:
-    """`value` as an array of GPflow's default float type.
+def finite_array(
+    name: str,
+    value: Any,
+    shape: tuple[int | None, ...] | None = None,
+    *,
+    images: bool = False,
+    own_type: bool = False,
+    infinite: bool = False,
+    empty: bool = False,
+) -> NDArray[Any]:
+    """`value` as an array of floats: of GPflow's default type, if not said otherwise.
 
     :param shape: what the shape must be; None leaves a dimension, or all of it, free.
+    :param images: let [rows, H, W, C] pass as well, whatever `shape` is.
+    :param own_type: keep floats as they are, and make float64 of all others.
+    :param infinite: let infinity pass, which NaN never does.
+    :param empty: let an array without entries pass.
     :raises ValueError: if it is not numeric, as :func:`real_array` has it, is empty, has another
         shape, or holds NaN or infinity; the message names the first offending entry.
     """
-    import gpflow  # here, so that what is NumPy's alone does not wait for TensorFlow
-
     array = real_array(name, value, "a number" if shape == () else "an array of numbers")
-    if shape is not None and not (
-        len(array.shape) == len(shape)
-        and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
-    ):
-        wanted = ", ".join("any" if size is None else str(size) for size in shape)
-        one_column = array.ndim == 1 and shape[1:] in ((None,), (1,))
-        raise ValueError(
-            f"{name} must have shape [{wanted}], but has shape {list(array.shape)}."
-            f"{_hint(name) if one_column else ''}"
-        )
-    _refuse_empty(name, array)
-    return _finite(name, array, gpflow.default_float())
-
-
-def finite_floats(
-    name: str, value: Any, *, infinite: bool = False, empty: bool = False
-) -> NDArray[Any]:
-    """`value` as an array of floats, of their own type, or float64 where it holds integers.
-
-    :param infinite: let infinity pass, which NaN never does.
-    :param empty: let an array without entries pass.
-    :raises ValueError: if it is not numeric, as :func:`real_array` has it, is empty, or holds NaN
-        or infinity.
-    """
-    array = real_array(name, value)
+    if shape is not None and not (images and array.ndim == 4):
+        _check_shape(name, array, shape)
     if not empty:
         _refuse_empty(name, array)
+    if not own_type:
+        import gpflow  # here, so that what is NumPy's alone does not wait for TensorFlow
+
+        return _finite(name, array, gpflow.default_float())
     # NumPy's long doubles are known to few functions.
-    is_own = array.dtype.kind == "f" and array.dtype.itemsize <= 8
-    dtype = array.dtype if is_own else np.float64
-    if not infinite:
-        return _finite(name, array, dtype)
-    if np.isnan(array).any():
-        where = ", ".join(str(i) for i in np.argwhere(np.isnan(array))[0])
-        raise ValueError(f"{name} must not hold NaN, but {name}[{where}] is nan.")
-    return array.astype(dtype)
+    is_short = array.dtype.kind == "f" and array.dtype.itemsize <= 8
+    return _finite(name, array, array.dtype if is_short else np.float64, infinite)
+
+
+finite_floats = partial(finite_array, own_type=True)
+"""For what is NumPy's alone: :func:`finite_array` that keeps the type, and needs no TensorFlow."""
 
 
 def shares(name: str, value: Any) -> NDArray[Any]:
@@ -201,15 +180,6 @@ def shares(name: str, value: Any) -> NDArray[Any]:
     if not (values.min() >= 0 and values.max() <= 1):
         raise ValueError(f"{name} must hold numbers in [0, 1], and at least one.")
     return values
-
-
-def rows_or_images(name: str, value: Any) -> np.ndarray:
-    """`value` as an array of GPflow's default float type, [rows, columns] or [rows, H, W, C].
-
-    :raises ValueError: as :func:`finite_array` does.
-    """
-    array = finite_array(name, value)
-    return array if array.ndim == 4 else finite_array(name, array, (None, None))
 
 
 def finite_tensor(name: str, value: Any, *, of_its_type: bool = False) -> tf.Tensor:
@@ -232,8 +202,8 @@ def finite_tensor(name: str, value: Any, *, of_its_type: bool = False) -> tf.Ten
         dtype = value.dtype if of_its_type else gpflow.default_float()
         # A variable, cast to its own type, is still one.
         tensor = tf.convert_to_tensor(tf.cast(value, dtype))
-        if hasattr(tensor, "numpy") and not all_finite(tensor.numpy()):
-            _refuse_non_finite(name, tensor.numpy(), value.numpy())
+        if hasattr(tensor, "numpy"):
+            _check_finite(name, tensor.numpy(), value.numpy())
         return tensor
     if tf.executing_eagerly() or not isinstance(value, list | tuple):
         array = real_array(name, value)
@@ -251,7 +221,7 @@ def data_pair(data: Any) -> tuple[Any, Any]:
     :raises ValueError: if `data` is no pair.
     """
     if not isinstance(data, list | tuple) or len(data) != 2:
-        raise ValueError(f"data must be a pair (X, Y), but is {_kind(data)}.")
+        raise ValueError(f"data must be a pair (X, Y), but is {kind_of(data)}.")
     return data[0], data[1]
 
 
@@ -298,77 +268,21 @@ def check_same_rows(X: Any, Y: Any) -> None:
         )
 
 
-def refuse_masked(name: str, value: Any, wanted: str = "an array of numbers") -> None:
-    """Refuse masked arrays, of which most functions see the values under the mask.
-
-    :param wanted: what the message asks for.
-    :raises ValueError: if anything is masked.
-    """
-    if np.ma.is_masked(value):
-        raise ValueError(
-            f"{name} must be {wanted}, but {int(np.ma.count_masked(value))} of them are masked: "
-            "leave their rows out, or fill them in."
-        )
-
-
-def real_array(name: str, value: Any, wanted: str = "an array of numbers") -> np.ndarray:
-    """`value` as an array of booleans, integers or floats, of their own type.
-
-    Arrays of Python objects are taken if each object is a real number, and masked arrays if nothing
-    is masked. What would lose something without a word is refused: sparse arrays, complex numbers,
-    dates, and text, even if it spells a number.
-
-    :param wanted: what the message asks for.
-    :raises ValueError: if it is refused.
-    """
-    must = f"{name} must be {wanted}"
-    refuse_masked(name, value, wanted)
-    if np.ma.isMaskedArray(value):
-        value = np.ma.getdata(value)
-    if hasattr(value, "toarray") and hasattr(value, "nnz"):
-        raise ValueError(f"{must}, but is a sparse {type(value).__name__}: write .toarray().")
-    if type(value).__name__ == "SparseTensor":
-        raise ValueError(f"{must}, but is a SparseTensor: write tf.sparse.to_dense(...).")
-    try:
-        array = np.asarray(value)
-    except Exception as error:  # an object's own __array__ may raise anything
-        unequal = "inhomogeneous" in str(error)
-        reason = "its rows are of unequal lengths" if unequal else f"is {_kind(value)}"
-        raise ValueError(f"{must}, but {reason}.") from None
-    if array.dtype.kind in "biuf":
-        return array
-    if array.dtype.kind == "c":
-        raise ValueError(f"{must} that are real, but holds complex numbers.")
-    if array.dtype.kind in "mM":
-        raise ValueError(f"{must}, but holds dates or times: write how many days, or the like.")
-    if array.dtype.kind in "SU":
-        holds = f"is the text {shown(value)}" if array.ndim == 0 else _holds(array)
-        raise ValueError(f"{must}, but {holds}.")
-    if array.dtype != object or (array.ndim == 0 and not _is_real(array[()])):
-        raise ValueError(f"{must}, but is {_kind(value)}.")
-    for entry in array.flat:
-        if not _is_real(entry):
-            raise ValueError(f"{must}, but holds {shown(entry)}.")
-    try:
-        return array.astype(np.float64)
-    except (OverflowError, TypeError, ValueError):
-        raise ValueError(f"{must}, but one is too large for float64.") from None
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real | np.bool_ | Decimal)
-
-
-def _kind(value: Any) -> str:
-    return "None" if value is None else f"of type {type(value).__name__}"
-
-
-def _holds(array: np.ndarray) -> str:
-    return f"holds text such as {shown(str(array.flat[0]))}" if array.size else "holds text"
-
-
 def _hint(name: str) -> str:
     return f" Write {name}[:, None] for one column."
+
+
+def _check_shape(name: str, array: np.ndarray, shape: tuple[int | None, ...]) -> None:
+    have = array.shape
+    fits = len(have) == len(shape)
+    if fits and all(want in (None, size) for want, size in zip(shape, have, strict=True)):
+        return
+    wanted = ", ".join("any" if size is None else str(size) for size in shape)
+    one_column = array.ndim == 1 and shape[1:] in ((None,), (1,))
+    raise ValueError(
+        f"{name} must have shape [{wanted}], but has shape {list(have)}."
+        f"{_hint(name) if one_column else ''}"
+    )
 
 
 def _refuse_empty(name: str, array: Any) -> None:
@@ -376,11 +290,10 @@ def _refuse_empty(name: str, array: Any) -> None:
         raise ValueError(f"{name} must not be empty, but has shape {list(array.shape)}.")
 
 
-def _finite(name: str, array: np.ndarray, dtype: Any) -> np.ndarray:
+def _finite(name: str, array: np.ndarray, dtype: Any, infinite: bool = False) -> np.ndarray:
     with np.errstate(over="ignore"):  # what is too large for float32 is found below, and named
         cast = array.astype(dtype, copy=False)
-    if not all_finite(cast):
-        _refuse_non_finite(name, cast, array)
+    _check_finite(name, cast, array, infinite)
     return cast
 
 
@@ -391,17 +304,24 @@ def all_finite(array: np.ndarray) -> bool:
         return bool(np.isfinite(array.sum()) or np.isfinite(array).all())
 
 
-def _refuse_non_finite(name: str, array: np.ndarray, given: np.ndarray) -> None:
-    finite = np.isfinite(array)
-    index = tuple(np.argwhere(~finite)[0])
+def _check_finite(name: str, array: np.ndarray, given: np.ndarray, infinite: bool = False) -> None:
+    """Name the first entry that is NaN or, unless `infinite` is let pass, too large."""
+    if all_finite(array):
+        return
+    wrong = np.isnan(array) if infinite else ~np.isfinite(array)
+    count = np.count_nonzero(wrong)
+    if not count:
+        return
+    index = tuple(np.argwhere(wrong)[0])
     entry = f"{name}[{', '.join(str(i) for i in index)}]" if index else name
     number = given[index]
+    if infinite:
+        raise ValueError(f"{name} must not hold NaN, but {entry} is nan.")
     if np.isfinite(number):
         raise ValueError(
             f"{name} must be finite in {array.dtype.name}, but {entry} is {number}, which is too "
             "large for it."
         )
-    count = np.size(finite) - np.count_nonzero(finite)
-    more = f" ({count} of its {np.size(finite)} numbers are not finite)" if count > 1 else ""
+    more = f" ({count} of its {np.size(array)} numbers are not finite)" if count > 1 else ""
     where = f"{entry} " if index else ""
     raise ValueError(f"{name} must be finite, but {where}is {number}{more}.")

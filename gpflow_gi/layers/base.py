@@ -6,6 +6,7 @@
         .draw(S)            a draw of the function f
             .rows(X)        its values at X, row by row: the right marginals, residuals independent
             .extend(X)      its values at X jointly, and the draw that remembers them
+            .extend_inducing(U)     the same at the U that the layer was conditioned on
             .function(F)    the draw as a function that is known everywhere, by F random features
 
 Shapes: S samples, M inducing points, N rows, D inputs, P outputs. What comes from below has a
@@ -148,6 +149,10 @@ class ConditionedLayer(ABC):
         :return: the functions, with their log p - log q.
         """
 
+    def draw_with_kl(self, num_samples: int | None, seed: tf.Tensor) -> tuple[LayerDraw, tf.Tensor]:
+        """Both :meth:`draw` and :meth:`kl`, for what they have in common to be computed once."""
+        return self.draw(num_samples, seed), self.kl()
+
 
 class LayerDraw(ABC):
     """A draw of a layer's function (or S draws), conditioned on all values it has given so far."""
@@ -160,7 +165,7 @@ class LayerDraw(ABC):
         """Values at `X` with the right distribution for each row, and rows independent given z.
 
         :param X: [N, D] or [S, N, D].
-        :param seed: [2], or a :class:`~gpflow_gi.core.row_seed.RowSeed`: of what z leaves open.
+        :param seed: [2], or a :class:`~gpflow_gi.core.random.RowSeed`: of what z leaves open.
         :return: [N, P] or [S, N, P].
         """
 
@@ -168,11 +173,21 @@ class LayerDraw(ABC):
     def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, LayerDraw]:
         """Values at `X` jointly over rows, and the draw that is conditioned on them as well.
 
-        :param X: [N, D] or [S, N, D]. The very tensor that the layer was conditioned on gets the
-            inducing outputs, in a GP layer u = m + L z.
+        :param X: [N, D] or [S, N, D].
         :param seed: [2], of what the draw leaves open.
         :return: [N, P] or [S, N, P], and a draw.
         """
+
+    def extend_inducing(self, U: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, LayerDraw]:
+        """Values at the inducing activations, and the draw that is conditioned on them as well.
+
+        A draw that knows its values there gives them, as a GP layer's u = m + L z.
+
+        :param U: what the layer was conditioned on, [M, D] or [S, M, D].
+        :param seed: [2], of what the draw leaves open.
+        :return: [M, P] or [S, M, P], and a draw.
+        """
+        return self.extend(U, seed)
 
     def function(self, num_features: int, seed: tf.Tensor) -> LayerFunction:
         """The draw, before any extension, as a function; of a layer that has features only.

@@ -175,9 +175,8 @@ class ConditionedConv2DLayer(ConditionedWeights):
         variance = tf.einsum("...pnlml->...lpnm", variance)
         return mean, tf.reshape(variance, tf.concat([samples, [L * P, N, N]], axis=0))
 
-    def draw(self, num_samples: int | None, seed: tf.Tensor) -> Conv2DDraw:
-        weights, log_ratio = self._draw_weights(num_samples, seed)
-        return Conv2DDraw(weights, self.basis.convolution, log_ratio)
+    def _function_of(self, weights: tf.Tensor, log_p_minus_log_q: tf.Tensor) -> Conv2DDraw:
+        return Conv2DDraw(weights, self.basis.convolution, log_p_minus_log_q)
 
 
 class Conv2DDraw(LayerFunction):

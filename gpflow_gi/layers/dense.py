@@ -113,9 +113,8 @@ class ConditionedDenseLayer(ConditionedWeights):
     def predict(self, X: tf.Tensor, full_cov: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
         return integrate(self.q, self.basis, X, full_cov)
 
-    def draw(self, num_samples: int | None, seed: tf.Tensor) -> DenseDraw:
-        weights, log_ratio = self._draw_weights(num_samples, seed)
-        return DenseDraw(weights, self.basis.bias, log_ratio)
+    def _function_of(self, weights: tf.Tensor, log_p_minus_log_q: tf.Tensor) -> DenseDraw:
+        return DenseDraw(weights, self.basis.bias, log_p_minus_log_q)
 
 
 class DenseDraw(LayerFunction):

@@ -113,7 +113,7 @@ class GPLayer(Layer):
             inputs = self.posterior.basis_inputs(U)
             basis = KernelBasis(kernel, inputs, jitter_scale=self.jitter_scale)
             processes.append(_Process(basis, self.posterior.q(basis, outputs)))
-        return ConditionedGPLayer(self, processes)
+        return ConditionedGPLayer(self, processes, knows_u=not self.posterior.has_own_inputs)
 
     def mean(self, X: tf.Tensor) -> tf.Tensor:
         """The mean function.
@@ -136,9 +136,14 @@ class GPLayer(Layer):
 class ConditionedGPLayer(ConditionedLayer):
     """A GP layer given the inducing activations from below."""
 
-    def __init__(self, layer: GPLayer, processes: list[_Process]) -> None:
+    def __init__(self, layer: GPLayer, processes: list[_Process], *, knows_u: bool) -> None:
+        """Keep them.
+
+        :param knows_u: whether the processes' bases stand at the inducing activations.
+        """
         self._layer = layer
         self._processes = processes
+        self._knows_u = knows_u
 
     def kl(self) -> tf.Tensor:
         return tf.add_n([process.q.kl() for process in self._processes])
@@ -167,29 +172,53 @@ class ConditionedGPLayer(ConditionedLayer):
             draw = process.q.draw(num_samples, fold_in(seed, i))
             draws.append(_ProcessDraw(process.basis, draw.z))
             log_ratios.append(draw.log_p_minus_log_q)
-        return GPLayerDraw(self._layer, draws, tf.add_n(log_ratios))
+        return GPLayerDraw(self._layer, draws, tf.add_n(log_ratios), knows_u=self._knows_u)
 
 
 class GPLayerDraw(LayerDraw):
     """A draw of a GP layer's functions."""
 
     def __init__(
-        self, layer: GPLayer, draws: list[_ProcessDraw], log_p_minus_log_q: tf.Tensor
+        self,
+        layer: GPLayer,
+        draws: list[_ProcessDraw],
+        log_p_minus_log_q: tf.Tensor,
+        *,
+        knows_u: bool,
     ) -> None:
+        """Keep the draws.
+
+        :param knows_u: whether the last inputs that the draws are conditioned on are the inducing
+            activations.
+        """
         self._layer = layer
         self._draws = draws
         self.log_p_minus_log_q = log_p_minus_log_q
+        self._knows_u = knows_u
 
     def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         values = [draw.rows(X, fold_in(seed, i)) for i, draw in enumerate(self._draws)]
         return self._layer.mean(X) + tf.concat(values, axis=-1)
 
     def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, GPLayerDraw]:
-        values, draws = zip(
-            *(draw.extend(X, fold_in(seed, i)) for i, draw in enumerate(self._draws)), strict=True
-        )
-        extended = GPLayerDraw(self._layer, list(draws), self.log_p_minus_log_q)
-        return self._layer.mean(X) + tf.concat(values, axis=-1), extended
+        return self._extended(X, seed, knows_u=False)
+
+    def extend_inducing(self, U: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, GPLayerDraw]:
+        if self._knows_u:
+            return self._last_values(U), self
+        return self._extended(U, seed, knows_u=True)
+
+    def _extended(
+        self, X: tf.Tensor, seed: tf.Tensor, knows_u: bool
+    ) -> tuple[tf.Tensor, GPLayerDraw]:
+        draws = [draw.extend(X, fold_in(seed, i)) for i, draw in enumerate(self._draws)]
+        extended = GPLayerDraw(self._layer, draws, self.log_p_minus_log_q, knows_u=knows_u)
+        return extended._last_values(X), extended
+
+    def _last_values(self, X: tf.Tensor) -> tf.Tensor:
+        """The values at the inputs that the draws are conditioned on last, which are `X`."""
+        values = [draw.basis.design_times(draw.z) for draw in self._draws]
+        return self._layer.mean(X) + tf.concat(values, axis=-1)
 
     def function(self, num_features: int, seed: tf.Tensor) -> GPLayerFunction:
         functions = [
@@ -235,14 +264,11 @@ class _ProcessDraw:
         eps = standard_normal(tf.shape(mean), seed, mean.dtype)
         return mean + tf.sqrt(self.basis.residual_variance(X, A))[..., None] * eps
 
-    def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, _ProcessDraw]:
-        if X is self.basis.inputs:
-            return self.basis.design_times(self.z), self
+    def extend(self, X: tf.Tensor, seed: tf.Tensor) -> _ProcessDraw:
         basis = self.basis.extend(X)
         shape = tf.concat([tf.shape(self.z)[:-2], [tf.shape(X)[-2], tf.shape(self.z)[-1]]], axis=0)
         new = standard_normal(shape, seed, self.z.dtype)
-        z = linalg.concat_rows(self.z, new)
-        return basis.design_times(z), _ProcessDraw(basis, z)
+        return _ProcessDraw(basis, linalg.concat_rows(self.z, new))
 
     def function(self, num_features: int, seed: tf.Tensor) -> features.Function:
         """Decoupled sampling (Wilson et al. 2020, section 3), whitened.

@@ -114,7 +114,7 @@ class Residual(Layer):
             _Chain(chain, U, num_samples, fold_in(seed, i))
             for i, chain in enumerate((self.layers, self.shortcut))
         ]
-        return ConditionedResidual(U, parts)
+        return ConditionedResidual(parts)
 
 
 def every_layer(layers: Sequence[Layer | Deterministic]) -> Iterator[Layer]:
@@ -147,7 +147,7 @@ class _Chain:
     ) -> None:
         self.draws: list[Deterministic | LayerDraw] = []
         self.kl: list[tf.Tensor] = []
-        self.diagnostics: list[tuple[str, tf.Tensor]] = []
+        self._given: list[tuple[str, ConditionedLayer]] = []
         for i, layer in enumerate(layers):
             if isinstance(layer, Deterministic):
                 U = layer(U)
@@ -155,17 +155,20 @@ class _Chain:
                 continue
             layer_seed = fold_in(seed, i)
             q = layer.condition(U, num_samples, fold_in(layer_seed, 0))
-            draw = q.draw(num_samples, fold_in(layer_seed, 1))
+            draw, kl = q.draw_with_kl(num_samples, fold_in(layer_seed, 1))
             if U.shape[-2] == 0:  # no layer from here on uses them
                 U = tf.zeros([0, layer.output_dim], U.dtype)
             else:
-                U, draw = draw.extend(U, fold_in(layer_seed, 2))
+                U, draw = draw.extend_inducing(U, fold_in(layer_seed, 2))
             self.draws.append(draw)
-            if layer.has_density:
-                self.kl.append(q.kl())
-            name = f"{type(layer).__name__} {i + 1} of the block"
-            self.diagnostics += [(f"{name}, {what}", value) for what, value in q.diagnostics()]
+            self.kl.append(kl)
+            self._given.append((f"{type(layer).__name__} {i + 1} of the block", q))
         self.inducing = U
+
+    def diagnostics(self) -> list[tuple[str, tf.Tensor]]:
+        return [
+            (f"{name}, {what}", value) for name, q in self._given for what, value in q.diagnostics()
+        ]
 
     @property
     def log_ratios(self) -> list[tf.Tensor]:
@@ -175,15 +178,14 @@ class _Chain:
 class ConditionedResidual(ConditionedLayer):
     """A block given the inducing activations from below: its layers drawn."""
 
-    def __init__(self, U: tf.Tensor, parts: list[_Chain]) -> None:
-        self._U = U
+    def __init__(self, parts: list[_Chain]) -> None:
         self._parts = parts
 
     def kl(self) -> tf.Tensor:
         return sum(kl for part in self._parts for kl in part.kl)
 
     def diagnostics(self) -> list[tuple[str, tf.Tensor]]:
-        return [pair for part in self._parts for pair in part.diagnostics]
+        return [pair for part in self._parts for pair in part.diagnostics()]
 
     def predict(self, X: tf.Tensor, full_cov: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
         raise NotImplementedError("A block has no moments: its layers are drawn, not integrated.")
@@ -191,7 +193,7 @@ class ConditionedResidual(ConditionedLayer):
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> ResidualDraw:
         log_ratio = sum(ratio for part in self._parts for ratio in part.log_ratios)
         at_U = tf.add(*(part.inducing for part in self._parts))
-        return ResidualDraw([part.draws for part in self._parts], log_ratio, (self._U, at_U))
+        return ResidualDraw([part.draws for part in self._parts], log_ratio, at_U)
 
 
 class ResidualDraw(LayerDraw):
@@ -201,17 +203,17 @@ class ResidualDraw(LayerDraw):
         self,
         chains: list[list[Deterministic | LayerDraw]],
         log_p_minus_log_q: tf.Tensor,
-        known: tuple[tf.Tensor, tf.Tensor],
+        at_U: tf.Tensor,
     ) -> None:
         """Keep the draws.
 
         :param chains: the draws of the chain's layers, and of the shortcut's.
         :param log_p_minus_log_q: [] or [S].
-        :param known: the inducing activations, and the block's values there.
+        :param at_U: the block's values at the inducing activations, [M, P] or [S, M, P].
         """
         self._chains = chains
         self.log_p_minus_log_q = log_p_minus_log_q
-        self._known = known
+        self._at_U = at_U
 
     def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         values = []
@@ -224,8 +226,6 @@ class ResidualDraw(LayerDraw):
         return tf.add(*values)
 
     def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, ResidualDraw]:
-        if X is self._known[0]:
-            return self._known[1], self
         values, chains = [], []
         for i, chain in enumerate(self._chains):
             F, extended = X, list(chain)
@@ -236,7 +236,10 @@ class ResidualDraw(LayerDraw):
                     F, extended[j] = draw.extend(F, fold_in(fold_in(seed, i), j))
             values.append(F)
             chains.append(extended)
-        return tf.add(*values), ResidualDraw(chains, self.log_p_minus_log_q, self._known)
+        return tf.add(*values), ResidualDraw(chains, self.log_p_minus_log_q, self._at_U)
+
+    def extend_inducing(self, U: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, ResidualDraw]:
+        return self._at_U, self
 
     def function(self, num_features: int, seed: tf.Tensor) -> ResidualFunction:
         # Weights leave nothing open, and so need no seed: see has_features.

@@ -7,7 +7,7 @@ from abc import abstractmethod
 import tensorflow as tf
 
 from ..core.basis import Basis
-from ..core.gaussians import WhitenedGaussian
+from ..core.gaussians import WhitenedDraw, WhitenedGaussian
 from ..core.random import as_seed
 from ..core.validation import shown
 from ..core.weight_root import WeightRoot
@@ -137,10 +137,19 @@ class ConditionedWeights(ConditionedLayer):
             ("its KL divergence", self.kl()),
         ]
 
-    def _draw_weights(
+    def draw(self, num_samples: int | None, seed: tf.Tensor) -> LayerFunction:
+        return self._function(self.q.draw(num_samples, seed))
+
+    def draw_with_kl(
         self, num_samples: int | None, seed: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Weights, [K, P] or [S, K, P], and their log p - log q, the scale's included."""
-        draw = self.q.draw(num_samples, seed)
+    ) -> tuple[LayerFunction, tf.Tensor]:
+        draw, kl = self.q.draw_with_kl(num_samples, seed)
+        return self._function(draw), kl + self._scale.kl
+
+    def _function(self, draw: WhitenedDraw) -> LayerFunction:
         log_ratio = draw.log_p_minus_log_q + self._scale.log_p_minus_log_q
-        return self.basis.root.times(draw.z), log_ratio
+        return self._function_of(self.basis.root.times(draw.z), log_ratio)
+
+    @abstractmethod
+    def _function_of(self, weights: tf.Tensor, log_p_minus_log_q: tf.Tensor) -> LayerFunction:
+        """The layer's function with those weights, [K, P] or [S, K, P]."""

@@ -17,9 +17,9 @@ from ..core.linalg import flat_rows
 from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import (
     check_rank,
+    finite_array,
     finite_tensor,
     positive_integer,
-    rows_or_images,
     shown,
 )
 from ..layers import Deterministic, GPLayer, Layer
@@ -102,7 +102,7 @@ class DeepGP(Predictive):
         check_last_layer(self.layers, likelihood)
         U = None
         if inducing_inputs is not None:
-            U = rows_or_images("inducing_inputs", inducing_inputs)
+            U = finite_array("inducing_inputs", inducing_inputs, (None, None), images=True)
             if not any(uses_global_inducing(layer) for layer in self.layers):
                 warnings.warn(
                     "inducing_inputs were given, but no layer has a global posterior; they are "

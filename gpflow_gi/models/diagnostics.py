@@ -27,7 +27,7 @@ def inducing_activations(model: Any, S: int, seed: tf.Tensor) -> list[tf.Tensor]
             levels.append(below.inducing)
         if end == len(model.layers):
             draw = below.last.draw(below.num_samples, fold_in(seed, 1))
-            levels.append(draw.extend(below.inducing, fold_in(seed, 2))[0])
+            levels.append(draw.extend_inducing(below.inducing, fold_in(seed, 2))[0])
     return [tf.broadcast_to(level, [S, *level.shape[-2:]]) for level in levels]
 
 

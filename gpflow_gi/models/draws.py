@@ -37,7 +37,7 @@ class Draws(ABC):
         An integrated last layer has a variance; drawn weights have none, and it is zero.
 
         :param X: [N, D].
-        :param seed: [2], or a :class:`~gpflow_gi.core.row_seed.RowSeed`: of what is drawn row by
+        :param seed: [2], or a :class:`~gpflow_gi.core.random.RowSeed`: of what is drawn row by
             row.
         :param full_cov: give the covariance over rows, of joint draws only.
         :return: the mean, [S, N, P], and the variance, [S, N, P], or covariance, [S, P, N, N].

@@ -8,8 +8,7 @@ import gpflow
 import tensorflow as tf
 from check_shapes import check_shapes
 
-from ..core.random import fold_in
-from ..core.row_seed import RowSeed, keys_of
+from ..core.random import RowSeed, fold_in, keys_of
 from ..core.validation import data_pair
 from . import prediction
 from .classes import check_classes, probabilities
@@ -24,7 +23,7 @@ class FrozenPosterior:
     takes time of S M^2 in each GP layer. What is predicted at a row
     is a function of that row, whatever the batch that it comes in and however often it is asked,
     up to rounding: residuals of GP layers are drawn by a hash of the row
-    (:class:`gpflow_gi.core.row_seed.RowSeed`), independently from row to row as in the model's own
+    (:class:`gpflow_gi.core.random.RowSeed`), independently from row to row as in the model's own
     predictions. For draws of whole functions there is
     :meth:`~gpflow_gi.models.Predictive.sample_functions`.
 

@@ -49,7 +49,7 @@ class Propagated:
         """Push rows up to the input of the last layer.
 
         :param X: [N, D].
-        :param seed: [2], or a :class:`~gpflow_gi.core.row_seed.RowSeed`: of what is drawn row by
+        :param seed: [2], or a :class:`~gpflow_gi.core.random.RowSeed`: of what is drawn row by
             row.
         :return: F, [N, D'] or [S, N, D'].
         """
@@ -138,23 +138,22 @@ def propagate_inducing(
         layer_seed = fold_in(seed, i)
         q = layer.condition(U, S, fold_in(layer_seed, 0))
         if i + 1 == (stop or len(layers)):
-            if layer.has_density:
-                kl.append(tf.reduce_mean(q.kl()))
+            kl.append(tf.reduce_mean(q.kl()))
             return Propagated(hidden, q, _total(kl, layers), U, S)
         below_global = any(uses_U[i + 1 :])
         if below_global or draw_all or not layer.has_independent_outputs:
-            draw = q.draw(S, fold_in(layer_seed, 1))
+            draw, divergence = q.draw_with_kl(S, fold_in(layer_seed, 1))
             if num_features is not None:
                 draw = draw.function(num_features, fold_in(layer_seed, 3))
             if below_global:
-                U, draw = draw.extend(U, fold_in(layer_seed, 2))
+                U, draw = draw.extend_inducing(U, fold_in(layer_seed, 2))
             hidden.append(draw)
         else:
             hidden.append(q)
+            divergence = q.kl()
         if not below_global:
             U = tf.zeros([0, layer.output_dim], U.dtype)
-        if layer.has_density:
-            kl.append(tf.reduce_mean(q.kl()))  # after the draw, which may have what it needs
+        kl.append(tf.reduce_mean(divergence))
     raise AssertionError("a model's last layer is never deterministic")
 
 

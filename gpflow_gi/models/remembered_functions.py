@@ -67,7 +67,7 @@ class RememberedFunctions:
         )
         last = propagated.last.draw(propagated.num_samples, fold_in(self._seed, 1))
         if model.inducing_inputs is not None and model.layers[-1].uses_global_inducing:
-            outputs, last = last.extend(propagated.inducing, self._seed)
+            outputs, last = last.extend_inducing(propagated.inducing, self._seed)
             self._remember(_keys(tf.convert_to_tensor(model.inducing_inputs)), outputs)
         hidden = cast(list[Deterministic | LayerDraw], propagated.hidden)
         self._layers = [*hidden, last]

@@ -28,6 +28,11 @@ class Posterior(gpflow.Module, ABC):
     output_dim: int | tuple[int, ...] | None
     """P, or (H, W, P) of the images that a convolution makes; None where any will do."""
 
+    @property
+    def has_own_inputs(self) -> bool:
+        """Whether the basis stands at M inputs of the posterior's own, not at those from below."""
+        return self.num_inducing is not None and not self.uses_global_inducing
+
     def bind(self, num_weights: int | None, output_dim: int) -> None:
         """Called by the layer that takes the posterior, before anything else.
 
@@ -37,14 +42,14 @@ class Posterior(gpflow.Module, ABC):
         """
         return None
 
-    @abstractmethod
     def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
-        """The inputs that span the layer's basis, or at which its pseudo-data stand.
+        """The inputs that span the layer's basis, or at which its pseudo-data stand: U, or its own.
 
         :param U: inducing activations from below, [M, D] or [S, M, D]; none at all, [0, D], where
             no layer from here on needs them.
         :return: [M, D] or [S, M, D].
         """
+        return U
 
     @abstractmethod
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:

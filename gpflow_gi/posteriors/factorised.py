@@ -88,9 +88,6 @@ class Factorised(Posterior):
         self.standard_deviation = Parameter(deviation, transform=positive(base="exp"))
         self.output_dim = output_dim
 
-    def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
-        return U
-
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
         root = basis.root
         mean, deviation = self.mean[:, outputs], self.standard_deviation[:, outputs]

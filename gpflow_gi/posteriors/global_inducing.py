@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import tensorflow as tf
-
 from ..core.basis import Basis
 from ..core.gaussians import WhitenedGaussian
 from .base import Posterior
@@ -66,9 +64,6 @@ class GlobalInducing(PseudoData, Posterior):
             precision=precision,
             shared=shared,
         )
-
-    def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
-        return U
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
         return self.regression(basis, outputs)

@@ -10,7 +10,7 @@ from gpflow.utilities import triangular
 from ..core.basis import Basis
 from ..core.gaussians import FreeGaussian, WhitenedGaussian
 from ..core.linalg import flat_rows
-from ..core.validation import finite_array, output_shape, rows_or_images
+from ..core.validation import finite_array, output_shape
 from .base import Posterior
 from .pseudo_data import PrecisionKind, PseudoData, check_kind
 
@@ -71,40 +71,22 @@ class LocalInducing(Posterior):
         super().__init__()
         shape = output_shape(output_dim)
         self.output_dim = shape if len(shape) > 1 else shape[0]
-        Z = rows_or_images("inducing_inputs", inducing_inputs)
-        M = self.num_inducing = Z.shape[0]
+        Z = finite_array("inducing_inputs", inducing_inputs, (None, None), images=True)
+        self.num_inducing = len(Z)
         self.inducing_inputs = Parameter(Z)
-        self.pseudo_data: PseudoData | None = None
-        self._is_free = q_mu is not None or q_sqrt is not None
         check_kind(precision, shared, shape)
         self._kind: tuple[PrecisionKind, bool] = (precision, shared)
-        if len(shape) > 1 or pseudo_outputs is not None or pseudo_precision is not None:
-            if self._is_free:
-                raise ValueError(
-                    "q_mu and q_sqrt set up a free Gaussian, pseudo_outputs and pseudo_precision "
-                    "one that is given by pseudo-data; give one or the other."
-                )
-            self._condition_on(pseudo_outputs, pseudo_precision)
-            return
-        P = shape[0]
-        q_mu = np.zeros((M, P)) if q_mu is None else q_mu
-        q_sqrt = np.tile(np.eye(M), (P, 1, 1)) if q_sqrt is None else q_sqrt
-        self.q_mu = Parameter(finite_array("q_mu", q_mu, (M, P)))
-        q_sqrt = finite_array("q_sqrt", q_sqrt, (P, M, M))
-        if np.any(np.triu(q_sqrt, 1)):
-            raise ValueError("q_sqrt must be lower triangular, but has entries above the diagonal.")
-        self.q_sqrt = Parameter(q_sqrt, transform=triangular())
-
-    def _condition_on(self, pseudo_outputs: Any, pseudo_precision: Any) -> None:
-        precision, shared = self._kind
-        self.pseudo_data = PseudoData(
-            self.inducing_inputs.shape[0],
-            cast("int | tuple[int, ...]", self.output_dim),
-            pseudo_outputs=pseudo_outputs,
-            pseudo_precision=pseudo_precision,
-            precision=precision,
-            shared=shared,
-        )
+        self.pseudo_data: PseudoData | None = None
+        self._is_free = q_mu is not None or q_sqrt is not None
+        if len(shape) == 1 and pseudo_outputs is None and pseudo_precision is None:
+            self.q_mu, self.q_sqrt = _free_parameters(len(Z), shape[0], q_mu, q_sqrt)
+        elif not self._is_free:
+            self.pseudo_data = self._new_pseudo_data(pseudo_outputs, pseudo_precision)
+        else:
+            raise ValueError(
+                "q_mu and q_sqrt set up a free Gaussian, pseudo_outputs and pseudo_precision "
+                "one that is given by pseudo-data; give one or the other."
+            )
 
     def bind(self, num_weights: int | None, output_dim: int) -> None:
         """Turn to pseudo-data for a layer of weights.
@@ -122,7 +104,19 @@ class LocalInducing(Posterior):
                 "pseudo_precision."
             )
         del self.q_mu, self.q_sqrt
-        self._condition_on(None, None)
+        self.pseudo_data = self._new_pseudo_data()
+
+    def _new_pseudo_data(self, outputs: Any = None, precision: Any = None) -> PseudoData:
+        """Pseudo-data at Z, zero outputs with precision one where nothing is said."""
+        kind, shared = self._kind
+        return PseudoData(
+            self.inducing_inputs.shape[0],
+            cast("int | tuple[int, ...]", self.output_dim),
+            pseudo_outputs=outputs,
+            pseudo_precision=precision,
+            precision=kind,
+            shared=shared,
+        )
 
     @property
     def pseudo_outputs(self) -> Any:
@@ -152,3 +146,13 @@ class LocalInducing(Posterior):
         if self.pseudo_data is not None:
             return self.pseudo_data.regression(basis, outputs)
         return FreeGaussian(self.q_mu[:, outputs], self.q_sqrt[outputs])
+
+
+def _free_parameters(M: int, P: int, q_mu: Any, q_sqrt: Any) -> tuple[Parameter, Parameter]:
+    """The means [M, P] and lower triangular roots [P, M, M] of a free Gaussian over z."""
+    q_mu = np.zeros((M, P)) if q_mu is None else q_mu
+    q_sqrt = np.tile(np.eye(M), (P, 1, 1)) if q_sqrt is None else q_sqrt
+    q_mu, q_sqrt = finite_array("q_mu", q_mu, (M, P)), finite_array("q_sqrt", q_sqrt, (P, M, M))
+    if np.any(np.triu(q_sqrt, 1)):
+        raise ValueError("q_sqrt must be lower triangular, but has entries above the diagonal.")
+    return Parameter(q_mu), Parameter(q_sqrt, transform=triangular())

@@ -1,7 +1,5 @@
 """q = p: the lower layers of the paper's "rand -> gi"."""
 
-import tensorflow as tf
-
 from ..core.basis import Basis
 from ..core.gaussians import StandardNormal, WhitenedGaussian
 from .base import Posterior
@@ -18,9 +16,6 @@ class Prior(Posterior):
     uses_global_inducing = False
     num_inducing = None
     output_dim = None
-
-    def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
-        return U
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
         return StandardNormal(basis.zero(outputs.stop - outputs.start))

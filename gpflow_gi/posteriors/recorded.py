@@ -49,9 +49,6 @@ class Recorded(Posterior):
                 f"layer has {num_weights or 'none'}."
             )
 
-    def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
-        return U
-
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
         # The middles of so many equal parts of the record.
         S = 1 if num_samples is None else num_samples

@@ -203,6 +203,19 @@ def test_draws_have_the_moments_and_the_divergence_of_q(make, rng):
     assert np.all(np.abs(estimate - q.kl()) <= 5 * error)
 
 
+@gaussians
+@pytest.mark.parametrize("num_samples", [None, 3])
+def test_a_draw_with_its_divergence_is_both(make, num_samples, rng):
+    """Whatever was asked before."""
+    _, q, *_ = make(rng)
+    alone = q.draw(num_samples, as_seed(0))
+    for _ in range(2):  # the first before, the second after the mean was asked for
+        draw, kl = q.draw_with_kl(num_samples, as_seed(0))
+        np.testing.assert_allclose(draw.z, alone.z, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(draw.log_p_minus_log_q, alone.log_p_minus_log_q, 1e-10, 1e-10)
+        np.testing.assert_allclose(kl, q.kl(), rtol=1e-12, atol=1e-12)
+
+
 def test_a_draw_without_a_sample_axis_has_none(rng):
     _, q, *_ = regression(rng)
     assert q.draw(None, as_seed(0)).z.shape == (K, P)

@@ -5,8 +5,7 @@ import pytest
 import tensorflow as tf
 from scipy import stats
 
-from gpflow_gi.core.random import as_seed, fold_in, standard_normal
-from gpflow_gi.core.row_seed import RowSeed, keys_of
+from gpflow_gi.core.random import RowSeed, as_seed, fold_in, keys_of, standard_normal
 
 N, D, P, S = 500, 3, 4, 20
 

@@ -340,7 +340,7 @@ def with_python_function() -> DeepGP:
         ),
         (
             lambda: nuts(with_unknown_prior(), (X, Y)),
-            r"Layer 1 \(DenseLayer with Prior\) cannot be .*Random draws the scale.*num_coordinates",
+            r"Layer 1 \(DenseLayer with Prior\) cannot be .*Random draws.*num_coordinates",
         ),
         (
             lambda: nuts(network(likelihood=MultiClass(1)), (X, Y)),

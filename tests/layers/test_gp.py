@@ -128,15 +128,37 @@ def test_the_mean_function_shifts_every_output_of_the_layer(kind, rng):
 
 
 def test_inducing_outputs_are_L_z(rng):
-    """u = m(U) + L z at the tensor that the layer was conditioned on, without any residual."""
+    """u = m(U) + L z at what the layer was conditioned on, without any residual."""
     layer = gi.layers.GPLayer(SE(), P, random_posterior(rng, "global", P, D))
     U = tf.constant(rng.normal(size=(NUM_INDUCING, D)))
     draw = layer.condition(U).draw(None, as_seed(0))
-    u, same = draw.extend(U, as_seed(1))
-    assert same.extend(U, as_seed(2))[0].numpy().tolist() == u.numpy().tolist()
-    # At an equal tensor that is another object the same, up to the jitter.
-    again, _ = draw.extend(tf.identity(U), as_seed(3))
+    u, same = draw.extend_inducing(tf.identity(U), as_seed(1))
+    assert same is draw
+    # Among any inputs the same, up to the jitter.
+    again, _ = draw.extend(U, as_seed(3))
     np.testing.assert_allclose(again, u, atol=10 * np.sqrt(gpflow.default_jitter()))
     np.testing.assert_allclose(
         draw.rows(tf.identity(U), as_seed(4)), u, atol=10 * np.sqrt(gpflow.default_jitter())
     )
+
+
+def test_local_layers_remember_their_values_at_the_inducing_activations(rng):
+    """Which are not where their own basis stands, until they have been asked for."""
+    layer = gi.layers.GPLayer(SE(), P, random_posterior(rng, "local", P, D))
+    U, X = (tf.constant(rng.normal(size=(rows, D))) for rows in (NUM_INDUCING, 3))
+    draw = layer.condition(U).draw(S, as_seed(0))
+    u, extended = draw.extend_inducing(U, as_seed(1))
+    again, same = extended.extend_inducing(U, as_seed(2))
+    assert same is extended and u.shape == [S, NUM_INDUCING, P]
+    np.testing.assert_array_equal(again, u)
+    # After values elsewhere they are values among others.
+    _, further = extended.extend(X, as_seed(3))
+    again, _ = further.extend_inducing(U, as_seed(4))
+    np.testing.assert_allclose(again, u, atol=20 * np.sqrt(gpflow.default_jitter()))
+
+
+def test_which_posteriors_have_inputs_of_their_own(rng):
+    for kind in ("global", "full", "prior"):
+        assert not random_posterior(rng, kind, P, D).has_own_inputs
+    assert random_posterior(rng, "local", P, D).has_own_inputs
+    assert not gi.posteriors.Factorised().has_own_inputs

@@ -37,7 +37,7 @@ def test_a_block_is_its_parts(sampled, num_samples, rng):
     U, X = (tf.constant(rng.normal(size=((S,) if sampled else ()) + (n, D))) for n in (M, 5))
     given = block.condition(U, num_samples, as_seed(3))
     draw = given.draw(num_samples, as_seed(4))
-    at_U, same = draw.extend(U, as_seed(5))
+    at_U, same = draw.extend_inducing(U, as_seed(5))
     assert same is draw
     first, _, last = draw._chains[0]
     (shortcut,) = draw._chains[1]

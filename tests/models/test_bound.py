@@ -94,7 +94,7 @@ def test_inducing_outputs_and_rows_are_values_of_one_function(kind, rng):
 
     inducing = tf.constant(U)
     draw = layer.condition(inducing).draw(S, as_seed(0))
-    at_U, draw = draw.extend(inducing, as_seed(1))
+    at_U, draw = draw.extend_inducing(inducing, as_seed(1))
     at_X = draw.rows(tf.constant(X), as_seed(2))
     values = np.concatenate([at_U, at_X], axis=1)[..., 0]
     estimate, error = mean_and_standard_error(values)

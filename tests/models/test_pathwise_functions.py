@@ -119,7 +119,7 @@ def test_values_at_the_inducing_inputs_are_the_drawn_ones(kind, kernel, num_samp
     layer = gi.layers.GPLayer(KERNELS[kernel](), 2, posterior, mean_function=mean)
     U = layer.posterior.basis_inputs(tf.constant(rng.normal(size=(6, 2))))
     draw = layer.condition(U).draw(num_samples, as_seed(0))
-    u, _ = draw.extend(U, as_seed(1))
+    u, _ = draw.extend_inducing(U, as_seed(1))
     f = draw.function(20, as_seed(2))
     np.testing.assert_allclose(f(tf.identity(U)), u, atol=10 * np.sqrt(2 * jitter))
     np.testing.assert_array_equal(f.log_p_minus_log_q, draw.log_p_minus_log_q)

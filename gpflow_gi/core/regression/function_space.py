@@ -19,7 +19,7 @@ import tensorflow as tf
 from .. import linalg
 from ..basis import Basis
 from ..gaussians import WhitenedDraw, WhitenedGaussian
-from ..once_only import Gradient, once_only
+from ..linalg import Gradient, once_only
 from ..random import split, standard_normal
 
 

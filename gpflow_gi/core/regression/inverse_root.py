@@ -8,7 +8,7 @@ take a multiple of it.
 import numpy as np
 import tensorflow as tf
 
-from ..once_only import Gradient, once_only
+from ..linalg import Gradient, once_only
 
 
 @tf.custom_gradient

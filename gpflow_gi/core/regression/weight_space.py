@@ -13,6 +13,8 @@ Where there are too many pseudo-data for H, as at all locations of images, the m
 G = Phi^T Lambda Phi and Phi^T Lambda V take its place: B = I + G.
 """
 
+from functools import cached_property
+
 import tensorflow as tf
 
 from .. import linalg
@@ -39,7 +41,6 @@ class WeightSpaceRegression(WeightGaussian):
         :param shared: whether all outputs share Lambda.
         """
         self._shared = shared
-        self._mean: tf.Tensor | None = None
         if not basis.has_small_design:
             G, c = basis.moments(tf.square(T), V)
             self._W, self._log_determinant = inverse_root_from_moment(G)
@@ -55,32 +56,44 @@ class WeightSpaceRegression(WeightGaussian):
         self._W, self._log_determinant = inverse_root(H)
         self._r = tf.matmul(self._W, tf.matmul(H, y, transpose_a=True))
 
-    @property
+    @cached_property
     def mean(self) -> tf.Tensor:
         """E z = B^-1 Phi^T Lambda V, [K, P] or [S, K, P]."""
-        if self._mean is None:
-            self._mean = self._joined(tf.matmul(self._W, self._r, transpose_a=True))
-        return self._mean
+        return self._joined(tf.matmul(self._W, self._r, transpose_a=True))
 
     def kl(self) -> tf.Tensor:
-        # 1/2 [ tr B^-1 + |E z|^2 - K + log|B| ] per output
-        K = tf.cast(tf.shape(self._W)[-1], self._W.dtype)
-        trace = tf.reduce_sum(tf.square(self._W), axis=[-2, -1])
-        divergence = trace - K + self._log_determinant
-        squares = tf.reduce_sum(tf.square(self.mean), axis=[-2, -1])
-        return 0.5 * (self._summed_over_outputs(divergence) + squares)
+        return self._kl(self.mean)
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
         eps = self._standard_normal(num_samples, seed)
         r = self._columns(eps) + self._r
-        if not self._shared:
-            z = self._joined(tf.matmul(self._W, r, transpose_a=True))
-        elif self._mean is None and r.shape.rank == self._r.shape.rank:
-            # The bound will ask for the mean: one product for both.
-            both = tf.matmul(self._W, tf.concat([self._r, r], axis=-1), transpose_a=True)
-            self._mean, z = tf.split(both, 2, axis=-1)
-        else:
+        if self._shared:
             z = linalg.transposed_product(self._W, r)
+        else:
+            z = self._joined(tf.matmul(self._W, r, transpose_a=True))
+        return self._drawn(z, eps)
+
+    def draw_with_kl(
+        self, num_samples: int | None, seed: tf.Tensor
+    ) -> tuple[WhitenedDraw, tf.Tensor]:
+        gets_sample_axis = num_samples is not None and self._r.shape.rank == 2
+        if gets_sample_axis or not self._shared:
+            return super().draw_with_kl(num_samples, seed)
+        # z and its mean in one product
+        eps = self._standard_normal(num_samples, seed)
+        both = tf.matmul(self._W, tf.concat([self._r, eps + self._r], axis=-1), transpose_a=True)
+        mean, z = tf.split(both, 2, axis=-1)
+        return self._drawn(z, eps), self._kl(mean)
+
+    def _kl(self, mean: tf.Tensor) -> tf.Tensor:
+        # 1/2 [ tr B^-1 + |E z|^2 - K + log|B| ] per output
+        K = tf.cast(tf.shape(self._W)[-1], self._W.dtype)
+        trace = tf.reduce_sum(tf.square(self._W), axis=[-2, -1])
+        divergence = trace - K + self._log_determinant
+        squares = tf.reduce_sum(tf.square(mean), axis=[-2, -1])
+        return 0.5 * (self._summed_over_outputs(divergence) + squares)
+
+    def _drawn(self, z: tf.Tensor, eps: tf.Tensor) -> WhitenedDraw:
         # 1/2 [ |eps|^2 - |z|^2 - log|B| ] per output
         squares = tf.reduce_sum(tf.square(eps) - tf.square(z), axis=[-2, -1])
         log_determinant = self._summed_over_outputs(self._log_determinant)
