@@ -28,7 +28,7 @@ def _small_network(request, monkeypatch):
     """At their start, but for the slow tests: test_cubic_network.py trains one."""
     if not {"slow", "longest"} & set(request.keywords):
         monkeypatch.setattr(cubic_network, "WIDTHS", (5,))
-        monkeypatch.setattr(cubic_network, "fit", lambda *_, **__: None)
+        monkeypatch.setattr(cubic_network, "train_by", lambda *_, **__: None)
 
 
 @pytest.fixture
