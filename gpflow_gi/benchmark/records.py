@@ -166,9 +166,14 @@ def failed(
     :param traceback: where it happened, or the last that the worker said.
     :param notes: as for :func:`done`.
     """
-    error = {"type": kind, "message": " ".join(message.split()), "traceback": traceback}
+    error = described(kind, message, traceback)
     said = {"notes": [*notes]} if notes else {}
     return {**_of(trial, FAILED, started, seconds), "error": error, **said}
+
+
+def described(kind: str, message: str, traceback: str | None = None) -> dict[str, str | None]:
+    """The "error" of a record, with the parameters of :func:`failed`."""
+    return {"type": kind, "message": " ".join(message.split()), "traceback": traceback}
 
 
 def _of(trial: Trial, status: str, started: str, seconds: float) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import gpflow
 import numpy as np
@@ -16,7 +16,8 @@ from gpflow_gi import architectures
 from gpflow_gi.architectures.start import centres
 from gpflow_gi.bounds import Estimate, estimate_elbo
 from gpflow_gi.metrics.held_out import predictive_components
-from gpflow_gi.training import fit
+from gpflow_gi.training import FitRecord, fit
+from gpflow_gi.training.learning_rate import falling_rate
 from gpflow_gi.training.record import notes_not_warnings
 
 from .budgets import Budget
@@ -28,41 +29,101 @@ MOST_NUMBERS = 50
 """In a hyperparameter that is worth recording; more are inducing points, or weights."""
 
 
+class Numbers(Protocol):
+    """How long a model is trained by Adam, and how: a budget, or another that says so much."""
+
+    @property
+    def steps(self) -> int: ...
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def last_learning_rate(self) -> float: ...
+    @property
+    def kl_warmup(self) -> int: ...
+    @property
+    def batch_size(self) -> int | None: ...
+    @property
+    def num_samples(self) -> int: ...
+
+
+def train_by(
+    numbers: Numbers, model: Any, data: tuple[Any, Any], *, seed: int, progress: bool = False
+) -> FitRecord:
+    """Train by Adam at a rate that is less in the second half of the steps.
+
+    :param numbers: of steps, rows, samples and rates.
+    :param model: trained in place.
+    :param data: X and Y.
+    :param seed: of minibatches and samples.
+    :param progress: whether to show a progress bar.
+    :return: the record of the run.
+    :raises ValueError: as :func:`gpflow_gi.fit`.
+    :raises gpflow_gi.training.NonFiniteError: as :func:`gpflow_gi.fit`.
+    """
+    return fit(
+        model,
+        data,
+        steps=numbers.steps,
+        batch_size=numbers.batch_size,
+        learning_rate=falling_rate(
+            numbers.learning_rate, numbers.last_learning_rate, numbers.steps
+        ),
+        num_samples=numbers.num_samples if is_sampled(model) else None,
+        kl_warmup=numbers.kl_warmup,
+        progress=progress,
+        seed=seed,
+    )
+
+
+def is_sampled(model: Any) -> bool:
+    """False for a model whose bound and predictions are in closed form."""
+    return not isinstance(model, gpflow.models.SVGP)
+
+
+def inducing_for(X: Array, most: int) -> int:
+    """Inducing points for rows: `most`, but no more than there are different rows."""
+    return min(most, len(np.unique(X, axis=0)))
+
+
 @dataclass(frozen=True)
 class Trained:
     """A model after training, as far as a trial cares.
 
     :param predict: from inputs [n, D] to means and variances of the mixture, each [S, n, 1].
-    :param elbo: bound on the log evidence per row, in nats; or that itself, where it is known.
-    :param elbo_standard_error: of that, over samples; 0 if it is exact.
+    :param bound: estimates the bound on the log evidence, in nats; or that itself, where it is
+        known.
     :param steps: of the optimiser.
-    :param compile_seconds: of training, before its first step.
     :param num_parameters: numbers that were trained.
     :param hyperparameters: what became of the few of them.
-    :param notes: what training had to change to come to its end, a sentence each.
+    :param record: of training; an empty one if that was not by :func:`gpflow_gi.fit`.
     """
 
     predict: Callable[[Array], tuple[Array, Array]]
-    elbo: float
-    elbo_standard_error: float
+    bound: Callable[[], Estimate]
     steps: int
-    compile_seconds: float
     num_parameters: int
     hyperparameters: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
+    record: FitRecord = field(default_factory=FitRecord)
 
 
-def train_method(method: Method, budget: Budget, X: Array, Y: Array, seed: int) -> Trained:
+def train_method(
+    method: Method, budget: Budget, X: Array, Y: Array, seed: int, progress: bool = False
+) -> Trained:
     """Build the model and train it.
 
     :param X: [N, D], standardised.
     :param Y: [N, 1], standardised.
     :param seed: of the start, of training and of predictions.
+    :param progress: whether to show a progress bar.
     """
-    return _TRAIN[method.model](method.settings, budget, X, Y, seed)
+    if method.model == "linear":
+        return _linear(method.settings, X, Y)
+    if method.model == "gp":
+        return _gp(method.settings, budget, X, Y, seed)
+    return _by_adam(method, budget, X, Y, seed, progress)
 
 
-def _linear(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: int) -> Trained:
+def _linear(settings: Mapping[str, Any], X: Array, Y: Array) -> Trained:
     from sklearn.linear_model import BayesianRidge
 
     model = BayesianRidge(**settings).fit(X, Y[:, 0])
@@ -74,10 +135,8 @@ def _linear(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, see
     return Trained(
         predict=predict,
         # Of scikit-learn's hyperpriors, which are all but flat, this holds a hundred-thousandth.
-        elbo=float(model.scores_[-1]) / len(X),
-        elbo_standard_error=0.0,
+        bound=lambda: Estimate(float(model.scores_[-1]), 0.0),
         steps=int(model.n_iter_),
-        compile_seconds=0.0,
         num_parameters=X.shape[1] + 3,
         hyperparameters={
             "noise_variance": float(1 / model.alpha_),
@@ -99,7 +158,7 @@ def _gp(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: i
         if len(X) <= settings["max_exact_rows"]:
             model = gpflow.models.GPR((X, Y), kernel, noise_variance=noise_variance)
         else:
-            Z = centres(X, _num_inducing(budget, X), seed)
+            Z = centres(X, inducing_for(X, budget.num_inducing), seed)
             model = gpflow.models.SGPR((X, Y), kernel, Z, noise_variance=noise_variance)
             gpflow.set_trainable(model.inducing_variable, False)
         done = gpflow.optimizers.Scipy().minimize(
@@ -117,79 +176,37 @@ def _gp(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: i
     bound, _, model = max(finite, key=lambda run: run[0])
     return Trained(
         predict=lambda inputs: predictive_components(model, inputs, None),
-        elbo=bound / len(X),
-        elbo_standard_error=0.0,
+        bound=lambda: Estimate(bound, 0.0),
         steps=sum(steps for _, steps, _ in runs),
-        compile_seconds=0.0,
         num_parameters=_num_parameters(model),
         hyperparameters=_few_numbers(model),
     )
 
 
-def _svgp(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: int) -> Trained:
-    model = architectures.build_sparse_gp(X, Y, _num_inducing(budget, X), seed=seed, **settings)
-    return _trained_by_adam(model, False, budget, X, Y, seed)
-
-
-def _deep_gp(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: int) -> Trained:
-    model = architectures.build_deep_gp(
-        X, Y, num_inducing=_num_inducing(budget, X), seed=seed, **settings
-    )
-    return _trained_by_adam(model, True, budget, X, Y, seed)
-
-
-def _bnn(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: int) -> Trained:
-    model = architectures.build_bnn(
-        X, Y, num_inducing=_num_inducing(budget, X), seed=seed, **settings
-    )
-    return _trained_by_adam(model, True, budget, X, Y, seed)
-
-
-_TRAIN: dict[str, Callable[[Mapping[str, Any], Budget, Array, Array, int], Trained]] = {
-    "linear": _linear,
-    "gp": _gp,
-    "svgp": _svgp,
-    "deep-gp": _deep_gp,
-    "bnn": _bnn,
-}
-
-
-def _trained_by_adam(
-    model: Any, is_sampled: bool, budget: Budget, X: Array, Y: Array, seed: int
+def _by_adam(
+    method: Method, budget: Budget, X: Array, Y: Array, seed: int, progress: bool
 ) -> Trained:
-    half = budget.steps // 2
+    build: Any = {
+        "svgp": architectures.build_sparse_gp,
+        "deep-gp": architectures.build_deep_gp,
+        "bnn": architectures.build_bnn,
+    }[method.model]
+    num_inducing = inducing_for(X, budget.num_inducing)
+    model = build(X, Y, num_inducing=num_inducing, seed=seed, **method.settings)
     with notes_not_warnings():
-        record = fit(
-            model,
-            (X, Y),
-            steps=budget.steps,
-            batch_size=min(budget.batch_size, len(X)),
-            learning_rate=lambda step: tf.where(
-                step < half, budget.learning_rate, budget.last_learning_rate
-            ),
-            num_samples=budget.num_samples if is_sampled else None,
-            kl_warmup=budget.kl_warmup,
-            progress=False,
-            seed=seed,
-        )
-    bound: Estimate = estimate_elbo(
-        model, (X, Y), budget.num_elbo_samples if is_sampled else None, seed=seed
+        record = train_by(budget, model, (X, Y), seed=seed, progress=progress)
+    num_elbo, num_test = (
+        number if is_sampled(model) else None
+        for number in (budget.num_elbo_samples, budget.num_test_samples)
     )
-    num_samples = budget.num_test_samples if is_sampled else None
     return Trained(
-        predict=lambda inputs: predictive_components(model, inputs, num_samples, seed=seed),
-        elbo=bound.value / len(X),
-        elbo_standard_error=bound.standard_error / len(X),
+        predict=lambda inputs: predictive_components(model, inputs, num_test, seed=seed),
+        bound=lambda: estimate_elbo(model, (X, Y), num_elbo, seed=seed),
         steps=budget.steps,
-        compile_seconds=record.compile_seconds,
         num_parameters=_num_parameters(model),
         hyperparameters=_few_numbers(model),
-        notes=tuple(map(str, record.recoveries)),
+        record=record,
     )
-
-
-def _num_inducing(budget: Budget, X: Array) -> int:
-    return min(budget.num_inducing, len(np.unique(X, axis=0)))
 
 
 def _num_parameters(model: Any) -> int:

@@ -4,21 +4,86 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpflow_gi import metrics
 from gpflow_gi._version import __version__
+from gpflow_gi.core.json_file import versions
 from gpflow_gi.datasets import Standardiser, Table, standard_split, uci
+from gpflow_gi.metrics.held_out import HeldOut
 
 from .budgets import BUDGETS, Budget
 from .methods import METHODS, Method, settings_of
 from .peak_memory import PeakMemory
 
+if TYPE_CHECKING:
+    from .train import Trained
+
 LEVELS = (0.5, 0.9, 0.95)
 """Probabilities of the central intervals whose coverage is measured."""
+
+
+class Rows:
+    """Rows to train on and rows held out, with columns standardised by the former.
+
+    :param train: N rows.
+    :param test: n rows.
+    """
+
+    def __init__(self, train: Table, test: Table) -> None:
+        inputs, self.targets = Standardiser.fit(train.X), Standardiser.fit(train.Y)
+        self.X, self.Y = inputs.transform(train.X), self.targets.transform(train.Y)
+        """[N, D] and [N, 1], standardised."""
+        self.X_test = inputs.transform(test.X)
+        """[n, D], standardised."""
+        self.Y_test = test.Y
+        """[n, 1], in the target's own unit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """How good a trained model is.
+
+    :param held_out: the rows held out, and what was predicted for them.
+    :param metrics: "elbo" per row, and those of rows held out.
+    :param standard_errors: over rows, of those that are means; that of the bound is over samples.
+    """
+
+    held_out: HeldOut
+    metrics: Mapping[str, float]
+    standard_errors: Mapping[str, float]
+
+    @classmethod
+    def of(cls, trained: Trained, rows: Rows) -> Measured:
+        """Measure a model.
+
+        :param trained: from :func:`gpflow_gi.benchmark.train.train_method`.
+        :param rows: that it was trained on, and others.
+        """
+        bound, N = trained.bound(), len(rows.X)
+        components = trained.predict(rows.X_test)
+        if not all(np.isfinite(values).all() for values in components):
+            raise ArithmeticError("predictions of held-out rows are not finite.")
+        held_out = HeldOut(rows.Y_test, *components, rows.targets)
+        by_row: dict[str, Any] = {"log_density": held_out.log_density, "crps": held_out.crps}
+        inside = {f"coverage_{100 * p:.0f}": np.abs(held_out.pit - 0.5) <= p / 2 for p in LEVELS}
+        means = {name: float(np.mean(values)) for name, values in (by_row | inside).items()}
+        n = len(held_out.Y)
+        errors = {
+            name: float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+            for name, values in (by_row | inside).items()
+        }
+        metrics_ = {
+            "elbo": bound.value / N,
+            **{name: means[name] for name in by_row},
+            "rmse": held_out.rmse,
+            "pit_error": metrics.calibration_error(held_out.pit),
+            **{name: means[name] for name in inside},
+        }
+        return cls(held_out, metrics_, {"elbo": bound.standard_error / N, **errors})
 
 
 def run_trial(
@@ -59,23 +124,18 @@ def run_trial(
         name, (train, test) = dataset.name, standard_split(dataset, split)
     else:
         name, (train, test) = dataset, uci(dataset, split)
-    # Imported here: whoever plans a sweep, or reads its records, has no use for TensorFlow.
     import gpflow
 
-    from gpflow_gi.benchmark.train import train_method
-    from gpflow_gi.core.json_file import versions
-    from gpflow_gi.metrics.held_out import HeldOut
+    from .train import train_method
 
-    inputs, targets = Standardiser.fit(train.X), Standardiser.fit(train.Y)
     with gpflow.config.as_context(), PeakMemory() as memory:
         gpflow.config.set_default_float(np.float64)
         started = time.perf_counter()
-        trained = train_method(
-            chosen, numbers, inputs.transform(train.X), targets.transform(train.Y), seed
-        )
-        held_out = HeldOut(test.Y, *trained.predict(inputs.transform(test.X)), targets)
-        measures, errors = _measures(held_out)
+        rows = Rows(train, test)
+        trained = train_method(chosen, numbers, rows.X, rows.Y, seed)
+        measured = Measured.of(trained, rows)
         seconds = time.perf_counter() - started
+    notes = [str(recovery) for recovery in trained.record.recoveries]
     return {
         "trial": {
             "dataset": name,
@@ -94,36 +154,18 @@ def run_trial(
         },
         "version": __version__,
         "versions": versions(),
-        "metrics": {"elbo": trained.elbo, **measures},
-        "standard_errors": {"elbo": trained.elbo_standard_error, **errors},
+        "metrics": dict(measured.metrics),
+        "standard_errors": dict(measured.standard_errors),
         "cost": {
             "seconds": seconds,
-            "compile_seconds": trained.compile_seconds,
+            "compile_seconds": trained.record.compile_seconds,
             "steps": trained.steps,
             "peak_memory_mb": memory.peak / 1e6,
             "num_parameters": trained.num_parameters,
         },
         "hyperparameters": trained.hyperparameters,
-        **({"notes": list(trained.notes)} if trained.notes else {}),
+        **({"notes": notes} if notes else {}),
     }
-
-
-def _measures(held_out: Any) -> tuple[dict[str, float], dict[str, float]]:
-    """The metrics of held-out rows, and standard errors over rows of those that are means."""
-    by_row = {"log_density": held_out.log_density, "crps": held_out.crps}
-    measures = {name: float(np.mean(values)) for name, values in by_row.items()}
-    measures["rmse"] = held_out.rmse
-    measures["pit_error"] = metrics.calibration_error(held_out.pit)
-    for level in LEVELS:
-        inside = np.abs(held_out.pit - 0.5) <= level / 2
-        measures[f"coverage_{100 * level:.0f}"] = float(np.mean(inside))
-        by_row[f"coverage_{100 * level:.0f}"] = inside
-    n = len(held_out.Y)
-    errors = {
-        name: float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
-        for name, values in by_row.items()
-    }
-    return measures, errors
 
 
 def _named(argument: str, value: Any, known: Mapping[str, Any], kind: type) -> Any:

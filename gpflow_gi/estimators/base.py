@@ -55,10 +55,9 @@ class Estimator(BaseEstimator):
         :param Y: [N, Q], as the likelihood takes them.
         :raises ValueError: if a parameter has a value that makes no sense.
         """
-        import tensorflow as tf
-
+        from ..benchmark.budgets import Budget
+        from ..benchmark.train import inducing_for, train_by
         from ..core.validation import positive_integer, positive_number
-        from ..training import fit
 
         learning_rate = positive_number("learning_rate", self.learning_rate)
         # Needed when training is done: a mistake is better found before.
@@ -68,20 +67,20 @@ class Estimator(BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31))
         self.input_scaling_ = Standardiser.fit(X)
         X = self.input_scaling_.transform(X)
-        num_inducing = min(num_inducing, len(np.unique(X, axis=0)))
-        model = self._build(X, Y, likelihood, num_inducing=num_inducing, seed=seed)
-        half = steps // 2
-        self.fit_record_ = fit(
-            model,
-            (X, Y),
+        model = self._build(X, Y, likelihood, num_inducing=inducing_for(X, num_inducing), seed=seed)
+        budget = Budget(
+            name=type(self).__name__,
             steps=steps,
-            batch_size=self.batch_size,
-            # A tenth of the rate in the second half, where steps are to average out.
-            learning_rate=lambda step: tf.where(step < half, learning_rate, 0.1 * learning_rate),
+            learning_rate=learning_rate,
+            last_learning_rate=0.1 * learning_rate,
             kl_warmup=steps // 4,
-            progress=self.verbose,
-            seed=seed,
+            batch_size=self.batch_size,
+            num_inducing=num_inducing,
+            num_samples=1,
+            num_test_samples=S,
+            num_elbo_samples=S,
         )
+        self.fit_record_ = train_by(budget, model, (X, Y), seed=seed, progress=self.verbose)
         self.model_ = model
         self.posterior_ = model.posterior(S, seed=seed)
 

@@ -1,6 +1,7 @@
 """The published experiments that can be run by name, readable without importing TensorFlow."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 FILES = ("results.json", "figure.png")
 """What an experiment writes."""
@@ -17,6 +18,7 @@ class Experiment:
     :param has_full: whether it has a version that is longer than the usual one.
     :param data: the sets of data that it can be run on, if there is a choice; the first is the
         usual one.
+    :param arguments: of the module's ``run``, where other experiments have the module too.
     """
 
     name: str
@@ -24,6 +26,7 @@ class Experiment:
     module: str
     has_full: bool = False
     data: tuple[str, ...] = ()
+    arguments: Mapping[str, str] = field(default_factory=dict)
 
 
 EXPERIMENTS = {
@@ -42,12 +45,14 @@ EXPERIMENTS = {
         Experiment(
             "prior-scale",
             "ELBO and IWBO against the scale of the weights' prior",
-            "gpflow_gi.experiments.prior_scale",
+            "gpflow_gi.experiments.sweep",
+            arguments={"parameter": "prior_scale"},
         ),
         Experiment(
             "num-inducing",
             "ELBO and IWBO against the number of inducing points",
-            "gpflow_gi.experiments.num_inducing",
+            "gpflow_gi.experiments.sweep",
+            arguments={"parameter": "num_inducing"},
         ),
         Experiment(
             "deep-linear",

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import gpflow
-import tensorflow as tf
 
 from gpflow_gi.architectures import build_bnn
+from gpflow_gi.benchmark.train import train_by
 from gpflow_gi.bounds import Estimate, estimate_elbo, estimate_iwbo
 from gpflow_gi.experiments.cubic import Cubic
 from gpflow_gi.models import DeepGP
-from gpflow_gi.training import fit
 
 WIDTHS = (50, 50)
 
@@ -31,6 +30,10 @@ class Training:
     learning_rate: float = 0.03
     last_learning_rate: float = 0.003
     num_samples: int = 1
+
+    @property
+    def batch_size(self) -> None:
+        """All rows."""
 
     @property
     def kl_warmup(self) -> int:
@@ -94,19 +97,7 @@ def trained_network(
     :param arguments: of :func:`untrained_network`.
     """
     model = untrained_network(data, seed=seed, **arguments)
-    half = training.steps // 2
-    fit(
-        model,
-        (data.X, data.Y),
-        steps=training.steps,
-        learning_rate=lambda step: tf.where(
-            step < half, training.learning_rate, training.last_learning_rate
-        ),
-        num_samples=training.num_samples,
-        kl_warmup=training.kl_warmup,
-        progress=progress,
-        seed=seed,
-    )
+    train_by(training, model, (data.X, data.Y), seed=seed, progress=progress)
     return model
 
 

@@ -20,10 +20,10 @@ from tabulate import tabulate
 
 from gpflow_gi.architectures import build_bnn
 from gpflow_gi.bounds import estimate_elbo
-from gpflow_gi.experiments.falling_rate import falling_rate
 from gpflow_gi.models import DeepGP
 from gpflow_gi.plotting import COLOURS
 from gpflow_gi.training import NonFiniteError, fit
+from gpflow_gi.training.learning_rate import falling_rate
 
 Array = NDArray[np.float64]
 
@@ -155,7 +155,9 @@ def _train(
             data,
             steps=settings.steps,
             batch_size=settings.batch_size,
-            learning_rate=falling_rate(settings.learning_rate, settings.steps),
+            learning_rate=falling_rate(
+                settings.learning_rate, 0.01 * settings.learning_rate, settings.steps, smoothly=True
+            ),
             progress=progress,
             seed=seed,
         ).seconds

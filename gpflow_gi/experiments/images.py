@@ -25,10 +25,10 @@ from gpflow_gi.architectures import build_resnet
 from gpflow_gi.bounds import estimate_elbo
 from gpflow_gi.datasets import Images, images
 from gpflow_gi.experiments.estimates import mean_and_standard_error, written
-from gpflow_gi.experiments.falling_rate import falling_rate
 from gpflow_gi.models import DeepGP
 from gpflow_gi.plotting.style import tidy
 from gpflow_gi.training import NonFiniteError, fit
+from gpflow_gi.training.learning_rate import falling_rate
 
 Array = NDArray[np.float64]
 
@@ -185,7 +185,9 @@ def _train(
             data,
             steps=settings.steps,
             batch_size=settings.batch_size,
-            learning_rate=falling_rate(settings.learning_rate, settings.steps),
+            learning_rate=falling_rate(
+                settings.learning_rate, 0.01 * settings.learning_rate, settings.steps, smoothly=True
+            ),
             kl_warmup=settings.kl_warmup,
             progress=progress,
             seed=seed,

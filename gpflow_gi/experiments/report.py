@@ -54,23 +54,25 @@ def table(comparison: Comparison) -> str:
 def _row(outcome: Result | Failure) -> tuple[str, ...]:
     if isinstance(outcome, Failure):
         return (outcome.name, "failed", *5 * ("-",))
+    found, record = outcome.measured.metrics, outcome.record
     return (
         outcome.name,
-        f"{outcome.elbo:.3f}",
-        f"{outcome.log_density.mean():.3f}",
-        f"{outcome.rmse:.4g}",
-        f"{outcome.crps.mean():.4g}",
-        f"{1e3 * outcome.record.seconds_per_step:.3g}",
-        f"{_seconds(outcome):.1f}",
+        f"{found['elbo']:.3f}",
+        f"{found['log_density']:.3f}",
+        f"{found['rmse']:.4g}",
+        f"{found['crps']:.4g}",
+        f"{1e3 * record.seconds_per_step:.3g}",
+        f"{record.compile_seconds + record.seconds:.1f}",
     )
 
 
 def reason(failure: Failure) -> str:
     """The message in a line; with the name of the error, if that is not one of training."""
-    said = _line(failure.reason)
+    kind, message = failure.error["type"], failure.error["message"]
+    said = _line(str(message))
     if len(said) > _LONGEST_REASON:
         said = f"{said[:_LONGEST_REASON]}… (all of it is in results.json)"
-    return said if failure.kind == "NonFiniteError" else f"{failure.kind}: {said}"
+    return said if kind == "NonFiniteError" else f"{kind}: {said}"
 
 
 def _line(text: str) -> str:
@@ -88,7 +90,7 @@ def _how_to_read(comparison: Comparison) -> str:
 
 def _elbo_error(comparison: Comparison) -> str:
     """How large the error of a bound is that is a mean over samples."""
-    errors = [result.elbo_standard_error for result in comparison.results]
+    errors = [result.measured.standard_errors["elbo"] for result in comparison.results]
     known = [error for error in errors if math.isfinite(error) and error > 0]
     return f", with a standard error of up to {max(known):.1g}" if known else ""
 
@@ -98,16 +100,12 @@ def _noise(comparison: Comparison) -> str:
     n = len(comparison.test.Y)
     if n < 2 or len(comparison.results) < 2:
         return ""
-    first, *others = (result.log_density for result in comparison.results)
+    first, *others = (result.measured.held_out.log_density for result in comparison.results)
     worst = max(np.std(other - first, ddof=1) / math.sqrt(n) for other in others)
     return (
         "The rows are a sample: a difference in log density between two models has a standard "
         f"error of up to {worst:.2g}."
     )
-
-
-def _seconds(result: Result) -> float:
-    return result.record.compile_seconds + result.record.seconds
 
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
@@ -144,29 +142,19 @@ def _model(outcome: Result | Failure, log_scale: float) -> dict[str, Any]:
         "training": outcome.record.to_dict() if outcome.record else None,
     }
     if isinstance(outcome, Failure):
-        error = {
-            "type": outcome.kind,
-            "message": outcome.reason,
-            "traceback": outcome.traceback,
-        }
-        return {**shared, "error": error}
+        return {**shared, "error": dict(outcome.error)}
+    found, errors = outcome.measured.metrics, outcome.measured.standard_errors
     return {
         **shared,
-        "elbo_per_row": outcome.elbo,
-        "elbo_per_row_standard_error": outcome.elbo_standard_error,
-        "elbo_per_row_original_scale": outcome.elbo - log_scale,
-        "log_density": _mean_and_standard_error(outcome.log_density),
-        "rmse": outcome.rmse,
-        "crps": _mean_and_standard_error(outcome.crps),
+        "elbo_per_row": found["elbo"],
+        "elbo_per_row_standard_error": errors["elbo"],
+        "elbo_per_row_original_scale": found["elbo"] - log_scale,
+        "log_density": {"mean": found["log_density"], "standard_error": errors["log_density"]},
+        "rmse": found["rmse"],
+        "crps": {"mean": found["crps"], "standard_error": errors["crps"]},
         "interval_probability": INTERVAL,
         "interval_coverage": outcome.coverage,
     }
-
-
-def _mean_and_standard_error(values: np.ndarray) -> dict[str, float | None]:
-    n = len(values)
-    standard_error = float(np.std(values, ddof=1) / math.sqrt(n)) if n > 1 else None
-    return {"mean": float(values.mean()), "standard_error": standard_error}
 
 
 def training_figure(comparison: Comparison) -> Figure:
@@ -189,9 +177,10 @@ def predictions_figure(comparison: Comparison) -> Figure:
     figure = Figure(figsize=(4 * len(results), 4.6), layout="constrained")
     panels = figure.subplots(1, len(results), squeeze=False)[0]
     for ax, result in zip(panels, results, strict=True):
-        plotting.predictions_with_intervals(
-            test.Y[:shown, 0], result.mean[:shown], result.lower[:shown], result.upper[:shown], ax
-        )
+        lower, upper = result.interval
+        mean, y = result.measured.held_out.mean, test.Y[:, 0]
+        first = slice(shown)
+        plotting.predictions_with_intervals(y[first], mean[first], lower[first], upper[first], ax)
         ax.set_title(f"{result.name}: {result.coverage:.0%} inside", fontsize="medium")
         ax.label_outer()
     _same_limits(panels)

@@ -1,6 +1,10 @@
 """What a comparison can be asked for, readable without importing TensorFlow."""
 
 from dataclasses import dataclass
+from typing import Any
+
+from gpflow_gi.benchmark.budgets import Budget
+from gpflow_gi.benchmark.methods import HENSMAN, OBER, Method
 
 FILES = ("results.json", "table.txt", "training_curves.png", "predictions.png")
 """What a comparison writes."""
@@ -42,3 +46,39 @@ class Settings:
     kl_warmup: int = 1000
     test_fraction: float = 0.1
     seed: int = 0
+
+    def budget(self) -> Budget:
+        """The same numbers, as the benchmark's trials take them."""
+        return Budget(
+            name="compare",
+            steps=self.steps,
+            learning_rate=self.learning_rate,
+            last_learning_rate=self.learning_rate,
+            kl_warmup=self.kl_warmup,
+            batch_size=self.batch_size,
+            num_inducing=self.num_inducing,
+            num_samples=self.num_samples,
+            num_test_samples=self.num_test_samples,
+            num_elbo_samples=self.num_test_samples,
+        )
+
+    def methods(self) -> list[Method]:
+        """What is compared, in the order of training."""
+        kind, inferences = "Deep GP", ["local", "global"]
+        settings: dict[str, Any] = {"num_layers": self.num_layers}
+        if self.model == "bnn":
+            kind, inferences = "BNN", ["factorised", *inferences]
+            settings = {"widths": self.widths, "prior": self.prior}
+        return [
+            Method("svgp", "Sparse GP", "svgp", HENSMAN),
+            *(
+                Method(
+                    f"{self.model}-{inference}",
+                    f"{kind}, {inference}",
+                    self.model,
+                    OBER,
+                    {"inference": inference, **settings},
+                )
+                for inference in inferences
+            ),
+        ]

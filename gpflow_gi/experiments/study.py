@@ -66,7 +66,9 @@ def run(
     if experiment.has_full:
         options["full"] = full
     started = time.perf_counter()
-    results = import_module(experiment.module).run(**options, announce=announce, progress=progress)
+    results = import_module(experiment.module).run(
+        **experiment.arguments, **options, announce=announce, progress=progress
+    )
     everything = {
         "command": "experiment",
         "experiment": name,

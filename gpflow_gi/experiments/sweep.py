@@ -5,7 +5,7 @@ from different starts at each value of the number.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,9 @@ from gpflow_gi.experiments.estimates import mean_and_standard_error, written
 from gpflow_gi.plotting import COLOURS
 
 BOUNDS = {"elbo": "ELBO", "iwbo": "IWBO"}
+
+NATS_SHOWN = 30.0
+"""How far the figure's second panel goes down from the best bound."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Settings:
     evaluation: Evaluation = field(default_factory=Evaluation)
 
 
-FAST: dict[str, Any] = {
+_FAST: dict[str, Any] = {
     "training": Training(steps=1000),
     "num_runs": 1,
     "evaluation": Evaluation(elbo_samples=200, iwbo_samples=200, iwbo_repeats=5),
@@ -50,25 +53,68 @@ FAST: dict[str, Any] = {
 """What is less in a sweep of a minute."""
 
 
-def sweep(
-    parameter: str,
-    settings: Settings,
-    *,
-    seed: int,
-    announce: Callable[[str], None],
-    progress: bool,
-) -> dict[str, Any]:
-    """Train and measure at every value.
+@dataclass(frozen=True)
+class Swept:
+    """A number, and what is known of a sweep over it.
 
-    :param parameter: the number's name among the arguments of
-        :func:`gpflow_gi.experiments.cubic_network.untrained_network`.
+    :param name: in the figure.
+    :param heading: in the table.
+    :param ticks: values to be named on the axis.
+    :param usual: what a sweep takes.
+    :param fast_values: in a sweep of a minute.
+    """
+
+    name: str
+    heading: str
+    ticks: tuple[float, ...]
+    usual: Settings
+    fast_values: tuple[float, ...]
+
+    def settings(self, fast: bool) -> Settings:
+        """Those of the usual sweep, or of one of a minute."""
+        return replace(self.usual, values=self.fast_values, **_FAST) if fast else self.usual
+
+
+SWEPT = {
+    # Which scale suits the data, if the bound can tell: if it is tight, it has its maximum where
+    # the evidence has its own.
+    "prior_scale": Swept(
+        name="factor on the prior's standard deviation",
+        heading="prior scale",
+        ticks=(0.3, 0.5, 1, 2, 3),
+        usual=Settings(tuple(10 ** (0.1 * i) for i in range(-5, 6)), {"num_inducing": 100}),
+        fast_values=tuple(10 ** (0.25 * i) for i in range(-1, 3)),
+    ),
+    # How many are enough, with NealPrior of twice its standard deviation.
+    "num_inducing": Swept(
+        name="inducing points",
+        heading="inducing points",
+        ticks=(1, 2, 5, 10, 20, 50, 100),
+        usual=Settings((1, 2, 5, *range(10, 101, 10)), {"prior_scale": 2.0}),
+        fast_values=(2, 5, 10, 50),
+    ),
+}
+"""By the number's name among the arguments of
+:func:`gpflow_gi.experiments.cubic_network.untrained_network`."""
+
+
+def run(
+    *,
+    parameter: str,
+    fast: bool = False,
+    seed: int = 0,
+    announce: Callable[[str], None] = print,
+    progress: bool = True,
+) -> dict[str, Any]:
+    """Train and measure at every value; see :mod:`gpflow_gi.experiments.study`.
+
+    :param parameter: of :data:`SWEPT`.
     :param seed: of the data and of the first run at each value.
-    :param announce: called with what comes next.
-    :param progress: whether to show progress bars.
     :return: "settings", "parameter" and "points": at each "value" the bounds of all "runs", and
         "elbo" and "iwbo" with standard errors over runs (of samples, if there is one run). In nats,
         for standardised targets.
     """
+    settings = SWEPT[parameter].settings(fast)
     data = Cubic.draw(settings.num_rows, seed)
     points = []
     for value in settings.values:
@@ -93,32 +139,24 @@ def _over_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: mean_and_standard_error([run[name]["mean"] for run in runs]) for name in BOUNDS}
 
 
-def table(results: Mapping[str, Any], name: str) -> str:
-    """Both bounds at every value.
-
-    :param results: from :func:`sweep`.
-    :param name: of the number.
-    """
+def summary(results: Mapping[str, Any]) -> str:
+    """Both bounds at every value; see :mod:`gpflow_gi.experiments.study`."""
+    heading = SWEPT[results["parameter"]].heading
     rows = [
         (f"{point['value']:.3g}", *(written(point[bound]) for bound in BOUNDS))
         for point in results["points"]
     ]
     lines = tabulate(
-        rows, (name, *BOUNDS.values()), disable_numparse=True, colalign=3 * ("right",)
+        rows, (heading, *BOUNDS.values()), disable_numparse=True, colalign=3 * ("right",)
     )  # fmt: skip
     over = "samples" if results["settings"]["num_runs"] == 1 else "runs from different starts"
     return f"{lines}\n\nNats, for standardised targets.\n±: standard error over {over}."
 
 
-def curves(
-    results: Mapping[str, Any], name: str, ticks: Sequence[float], nats_shown: float = 30.0
-) -> Figure:
+def plot(results: Mapping[str, Any]) -> Figure:
     """Both bounds against the number, on a logarithmic axis: all of them, and those near the best.
 
-    :param results: from :func:`sweep`.
-    :param name: of the number.
-    :param ticks: values of the number to be named on the axis.
-    :param nats_shown: how far the second panel goes down from the best bound.
+    See :mod:`gpflow_gi.experiments.study`.
     """
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     everything, best = figure.subplots(1, 2)
@@ -126,17 +164,17 @@ def curves(
     everything.set_yscale("symlog", linthresh=100)
     everything.yaxis.set_major_formatter("{x:g}")
     for ax in (everything, best):
-        _draw(results, name, ticks, ax)
+        _draw(results, SWEPT[results["parameter"]], ax)
     highest = max(point[bound]["mean"] for point in results["points"] for bound in BOUNDS)
-    best.set_ylim(highest - nats_shown, highest + 0.05 * nats_shown)
+    best.set_ylim(highest - NATS_SHOWN, highest + 0.05 * NATS_SHOWN)
     everything.set_title("all (logarithmic beyond 100 nats)", fontsize="medium")
-    best.set_title(f"within {nats_shown:g} nats of the best", fontsize="medium")
+    best.set_title(f"within {NATS_SHOWN:g} nats of the best", fontsize="medium")
     everything.set_ylabel("Bound (nats)")
     everything.legend(frameon=False, loc="lower right")
     return figure
 
 
-def _draw(results: Mapping[str, Any], name: str, ticks: Sequence[float], ax: Axes) -> None:
+def _draw(results: Mapping[str, Any], swept: Swept, ax: Axes) -> None:
     values = [point["value"] for point in results["points"]]
     for (bound, label), colour in zip(BOUNDS.items(), COLOURS, strict=False):
         estimates = [point[bound] for point in results["points"]]
@@ -147,10 +185,10 @@ def _draw(results: Mapping[str, Any], name: str, ticks: Sequence[float], ax: Axe
         )
         ax.plot(values, mean, "o-", color=colour, markersize=4, linewidth=1.4, label=label)
     ax.set_xscale("log")
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.set_xticks(swept.ticks, [f"{tick:g}" for tick in swept.ticks])
     ax.minorticks_off()
     ax.set_xlim(min(values) / 1.1, 1.1 * max(values))
-    ax.set_xlabel(name)
+    ax.set_xlabel(swept.name)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color="#E5E5E5", linewidth=0.6)
     ax.set_axisbelow(True)

@@ -5,6 +5,7 @@ scale, where no square overflows, and then brought to the original one.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,28 +50,28 @@ class HeldOut:
     component_variances: Array
     targets: Standardiser
 
-    @property
+    @cached_property
     def mean(self) -> Array:
         """[n], of the mixture, in the target's own unit."""
         return self.targets.inverse(self._standardised_mean)[:, 0]
 
-    @property
+    @cached_property
     def log_density(self) -> Array:
         """[n], of the mixture, in nats, for the target in its own unit."""
         standardised = metrics.mixture_log_density(self._y, *self._components)[:, 0]
         return self.targets.inverse_log_density(standardised)
 
-    @property
+    @cached_property
     def crps(self) -> Array:
         """[n], in the target's own unit; see :func:`gpflow_gi.metrics.mixture_crps`."""
         return float(self.targets.scale[0]) * metrics.mixture_crps(self._y, *self._components)[:, 0]
 
-    @property
+    @cached_property
     def rmse(self) -> float:
         """Of the mean, in the target's own unit."""
         return float(self.targets.scale[0]) * metrics.rmse(self._y, self._standardised_mean)
 
-    @property
+    @cached_property
     def pit(self) -> Array:
         """[n], in [0, 1]; see :func:`gpflow_gi.metrics.mixture_pit`."""
         return metrics.mixture_pit(self._y, *self._components)[:, 0]

@@ -76,6 +76,28 @@ def make_optimizer(
     return optimizer, None
 
 
+def falling_rate(
+    first: float, last: float, steps: int, *, smoothly: bool = False
+) -> Schedule | float:
+    """A rate that is less in the second half of the steps, where they are to average out.
+
+    :param first: in the first half.
+    :param last: in the second half.
+    :param steps: of the run.
+    :param smoothly: fall from one to the other over the second half, geometrically, instead of at
+        once.
+    :return: for ``fit(learning_rate=...)``.
+    """
+    if first == last:
+        return first
+    if smoothly:
+        return lambda step: (
+            first * (last / first) ** tf.maximum(2 * (tf.cast(step, tf.float32) / steps) - 1, 0.0)
+        )
+    half = steps // 2
+    return lambda step: tf.where(step < half, first, last)
+
+
 def describe_optimizer(optimizer: Any, learning_rate: Any) -> dict[str, Any]:
     """What a resumed run must have in common with the first, by name.
 

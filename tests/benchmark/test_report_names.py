@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gpflow_gi.benchmark.report import contents, files, making, reading, tables
+from gpflow_gi.benchmark.report import contents, files, making, markdown, reading
 from gpflow_gi.benchmark.report.figures import svg
 from gpflow_gi.cli import main
 from gpflow_gi.core.printable import labels, printable
@@ -97,7 +97,7 @@ def check(folder, names):
     lines = (out / "report.md").read_text("utf-8").splitlines()
     for name in shown:
         assert name.isprintable() and " ".join(name.split()) in text
-        row = next(line for line in lines if line.startswith(f"| {tables.escaped(name)} "))
+        row = next(line for line in lines if line.startswith(f"| {markdown.escaped(name)} "))
         # As many cells as there are columns, whatever is in the name.
         assert len(re.findall(r"(?<!\\)\|", row.replace("\\\\", ""))) == 5
     for name in ("summary.csv", "records.csv"):

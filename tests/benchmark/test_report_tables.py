@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from gpflow_gi.benchmark.report.markdown import results
 from gpflow_gi.benchmark.report.published import published
 from gpflow_gi.benchmark.report.published import read as read_published
 from gpflow_gi.benchmark.report.reading import read
@@ -9,7 +10,6 @@ from gpflow_gi.benchmark.report.tables import (
     Cell,
     decimals_for,
     difference_table,
-    markdown,
     metric_table,
     number,
     terminal,
@@ -66,7 +66,7 @@ def test_trials_that_are_done_but_lack_a_metric_have_not_failed(tmp_path):
 
 
 def test_markdown(trials):
-    lines = markdown(metric_table(trials, LOG_DENSITY)).splitlines()
+    lines = results(metric_table(trials, LOG_DENSITY)).splitlines()
     assert [cell.strip() for cell in lines[2].strip("|").split("|")] == [
         "a", "3", "−3.000 ± 0.058", "failed", "−2.050 ± 0.050 (n=2)", "**−1.000 ± 0.058**",
     ]  # fmt: skip
@@ -98,26 +98,26 @@ def test_differences_say_which_way_is_better(tmp_path):
     ).trials
     for metric, mark, sign in [("log_density", "better", "+"), ("rmse", "better", "−")]:
         found = difference_table(by_split(trials, metric), METRICS[metric], "a")
-        assert found.methods == ["x", "y"] and found.cells[0][0] is None
-        x_minus_y, y_minus_x = found.cells[0][1], found.cells[1][0]
+        assert found.methods == ["x", "y"] and found.rows[0][2][0] is None
+        x_minus_y, y_minus_x = found.rows[0][2][1], found.rows[1][2][0]
         assert x_minus_y.mark == mark and y_minus_x.mark == "worse"
         assert x_minus_y.mean[0] == sign
     # 1, 0.9 and 0.8 nats.
     found = difference_table(by_split(trials, "log_density"), LOG_DENSITY, "a")
-    assert (found.cells[0][1].mean, found.cells[0][1].error) == ("+0.900", "0.058")
+    assert (found.rows[0][2][1].mean, found.rows[0][2][1].error) == ("+0.900", "0.058")
 
 
 def test_a_difference_within_chance_is_not_marked(tmp_path):
     """Two standard errors of three differences, where it takes 4.3 of them."""
     trials = read(write(tmp_path, *table({"x": [0.3, 2.3, 1.3], "y": [0.0, 0.0, 0.0]}))).trials
     found = difference_table(by_split(trials, "log_density"), LOG_DENSITY, "a")
-    assert found.cells[0][1] == Cell("+1.30", "0.58")
+    assert found.rows[0][2][1] == Cell("+1.30", "0.58")
 
 
 def test_a_difference_of_one_split_is_not_marked(tmp_path):
     trials = read(write(tmp_path, *table({"x": [9.0], "y": [0.0]}))).trials
     found = difference_table(by_split(trials, "log_density"), LOG_DENSITY, "a")
-    assert found.cells[0][1] == Cell("+9.000")
+    assert found.rows[0][2][1] == Cell("+9.000")
 
 
 @pytest.mark.parametrize(

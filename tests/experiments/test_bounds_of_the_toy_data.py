@@ -6,14 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpflow_gi.experiments import (
-    cubic_network,
-    num_inducing,
-    prior_scale,
-    study,
-    sweep,
-    toy_iwbo,
-)
+from gpflow_gi.experiments import cubic_network, study, sweep, toy_iwbo
 from gpflow_gi.experiments.cubic_network import Evaluation, Training
 
 LESS = {
@@ -28,7 +21,7 @@ def _small_network(request, monkeypatch):
     """At their start, but for the slow tests: test_cubic_network.py trains one."""
     if not {"slow", "longest"} & set(request.keywords):
         monkeypatch.setattr(cubic_network, "WIDTHS", (5,))
-        monkeypatch.setattr(cubic_network, "fit", lambda *_, **__: None)
+        monkeypatch.setattr(cubic_network, "train_by", lambda *_, **__: None)
 
 
 @pytest.fixture
@@ -88,11 +81,13 @@ def test_tightness_on_several_draws(monkeypatch):
     ]
 
 
-def test_points_of_a_sweep_are_means_over_runs(made_up):
-    settings = sweep.Settings((0.5, 2.0), {"num_inducing": 6}, num_runs=3)
-    results = sweep.sweep(
-        "prior_scale", settings, seed=1, announce=lambda line: None, progress=False
-    )
+def asked(monkeypatch, parameter, settings):
+    monkeypatch.setitem(sweep.SWEPT, parameter, replace(sweep.SWEPT[parameter], usual=settings))
+
+
+def test_points_of_a_sweep_are_means_over_runs(made_up, monkeypatch):
+    asked(monkeypatch, "prior_scale", sweep.Settings((0.5, 2.0), {"num_inducing": 6}, num_runs=3))
+    results, text = run("prior-scale", seed=1)
     assert [call[1] for call in made_up] == [1, 2, 3, 1, 2, 3]
     assert all(call[0] is made_up[0][0] for call in made_up)  # one draw of the data
     assert made_up[0][2] == {"num_inducing": 6, "prior_scale": 0.5}
@@ -103,21 +98,19 @@ def test_points_of_a_sweep_are_means_over_runs(made_up):
         assert point["elbo"]["standard_error"] == pytest.approx(np.std([1, 4, 9], ddof=1) / 3**0.5)
         assert point["iwbo"]["mean"] == pytest.approx(scale - 10 + 14 / 3 + 3)
         assert [run["iwbo"]["mean"] - run["elbo"]["mean"] for run in point["runs"]] == [2, 3, 4]
-    assert "runs from different starts" in prior_scale.summary(results)
+    assert "runs from different starts" in text
 
-    everything, best = draw(prior_scale, results)
+    everything, best = draw(sweep, results)
     elbo = next(line for line in everything.lines if line.get_label() == "ELBO")
     np.testing.assert_allclose(elbo.get_xydata(), [[0.5, -9.5 + 14 / 3], [2.0, -8 + 14 / 3]])
     assert best.get_ylim()[0] == pytest.approx(-8 + 14 / 3 + 3 - 30)
 
 
-def test_the_error_of_a_single_run_is_that_of_its_samples(made_up):
-    settings = sweep.Settings((0.5,), {}, num_runs=1)
-    results = sweep.sweep(
-        "prior_scale", settings, seed=0, announce=lambda line: None, progress=False
-    )
+def test_the_error_of_a_single_run_is_that_of_its_samples(made_up, monkeypatch):
+    asked(monkeypatch, "prior_scale", sweep.Settings((0.5,), {}, num_runs=1))
+    results, text = run("prior-scale")
     assert results["points"][0]["elbo"] == {"mean": -9.5, "standard_error": 0.5}
-    assert "over samples" in prior_scale.summary(results)
+    assert "over samples" in text
 
 
 @pytest.mark.parametrize("fast", [False, True])
@@ -139,19 +132,20 @@ def test_what_is_swept_over(made_up, fast):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module, values", [(prior_scale, (0.5, 2.0)), (num_inducing, (1, 4))])
-def test_a_tiny_sweep(monkeypatch, module, values):
-    settings = replace(module.USUAL, values=values, num_runs=1, **LESS)
-    if module is prior_scale:
+@pytest.mark.parametrize(
+    "parameter, values", [("prior_scale", (0.5, 2.0)), ("num_inducing", (1, 4))]
+)
+def test_a_tiny_sweep(monkeypatch, parameter, values):
+    settings = replace(sweep.SWEPT[parameter].usual, values=values, num_runs=1, **LESS)
+    if parameter == "prior_scale":
         settings = replace(settings, arguments={"num_inducing": 6})
-    monkeypatch.setattr(module, "USUAL", settings)
-    name = module.__name__.rpartition(".")[2].replace("_", "-")
-    results, text = run(name)
+    asked(monkeypatch, parameter, settings)
+    results, text = run(parameter.replace("_", "-"))
     assert [point["value"] for point in results["points"]] == list(values)
     lower, higher = (point["elbo"]["mean"] for point in results["points"])
     assert lower < higher
     assert f"{values[1]:g}" in text.split()
-    assert len(draw(module, results)) == 2
+    assert len(draw(sweep, results)) == 2
 
 
 @pytest.mark.slow

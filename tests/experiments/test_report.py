@@ -3,11 +3,28 @@ import json
 import numpy as np
 import pytest
 
+from gpflow_gi.benchmark.trial import Measured
 from gpflow_gi.datasets import Standardiser, Table
 from gpflow_gi.experiments import report
 from gpflow_gi.experiments.compare import Comparison, Result
 from gpflow_gi.experiments.settings import FILES, Settings
+from gpflow_gi.metrics.held_out import HeldOut
 from gpflow_gi.training import FitRecord, Report
+
+
+def measured(log_density, mean, y, scale):
+    """As of a model that predicts the means with a standard deviation of `scale`."""
+    held_out = HeldOut(
+        y, mean[None] / scale, np.ones((1, *y.shape)), Standardiser(np.zeros(1), np.full(1, scale))
+    )
+    vars(held_out)["log_density"] = log_density
+    n = len(y)
+    error = np.std(log_density, ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    return Measured(
+        held_out,
+        {"elbo": -1.23456, "log_density": log_density.mean(), "rmse": scale * 2.0, "crps": scale},
+        {"elbo": 0.001, "log_density": error, "crps": 0.0},
+    )
 
 
 def comparison(num_test=40, scale=1.0):
@@ -23,15 +40,7 @@ def comparison(num_test=40, scale=1.0):
         Result(
             name=name,
             record=record,
-            elbo=-1.23456,
-            elbo_standard_error=0.001,
-            log_density=generator.normal(size=num_test),
-            crps=scale * np.ones(num_test),
-            rmse=scale * 2.0,
-            coverage=0.95,
-            mean=y[:, 0] + scale * i,
-            lower=y[:, 0] - scale,
-            upper=y[:, 0] + scale,
+            measured=measured(generator.normal(size=num_test), y + scale * i, y, scale),
         )
         for i, name in enumerate(["Sparse GP", "Deep GP, local", "Deep GP, global"])
     ]
@@ -53,7 +62,7 @@ def test_table_fits_a_terminal(num_test, scale):
 
 def test_the_noise_of_few_rows_is_that_of_paired_differences():
     compared = comparison()
-    first, second, third = (result.log_density for result in compared.results)
+    first, second, third = (one.measured.held_out.log_density for one in compared.results)
     expected = max(np.std(other - first, ddof=1) for other in (second, third)) / np.sqrt(40)
     text = " ".join(report.table(compared).split())
     assert f"standard error of up to {expected:.2g}." in text
@@ -72,7 +81,10 @@ def test_everything_is_written(tmp_path):
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_numbers_that_json_cannot_hold_become_null(tmp_path):
     compared = comparison()
-    compared.results[1].log_density[:] = -np.inf
+    metrics, errors = (
+        getattr(compared.results[1].measured, name) for name in ("metrics", "standard_errors")
+    )
+    metrics["log_density"], errors["log_density"] = -np.inf, np.nan
     numbers = json.loads(json.dumps(report.as_json(compared), allow_nan=False))
     assert numbers["models"][1]["log_density"] == {"mean": None, "standard_error": None}
 

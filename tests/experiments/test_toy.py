@@ -88,7 +88,7 @@ def test_a_tiny_run(monkeypatch):
     monkeypatch.setattr(toy, "nuts", no_nuts)
     monkeypatch.setattr(cubic_network, "WIDTHS", (5,))
     # Networks are measured at their start: test_cubic_network.py trains one.
-    monkeypatch.setattr(cubic_network, "fit", lambda *_, **__: None)
+    monkeypatch.setattr(cubic_network, "train_by", lambda *_, **__: None)
     said = []
     results = study.run("toy", seed=1, announce=said.append, progress=False)
     assert said[0] == "NUTS" and said[-1] == "global inducing, run 2 of 2" and len(said) == 7

@@ -15,7 +15,7 @@ from .published import Published, published
 from .published import read as read_published
 from .reading import SOFTWARE, Records
 from .statistics import MAIN, METRICS, Metric, Ranks, all_differences, by_split, ranks, summary
-from .tables import FAILED, DifferenceTable, MetricTable, difference_table, metric_table
+from .tables import FAILED, Table, difference_table, metric_table
 
 COMMAND = "`gpflow-gi benchmark`"
 
@@ -37,10 +37,10 @@ class MetricReport:
     metric: Metric
     values: pd.DataFrame
     failed: dict[str, set[str]]
-    table: MetricTable
+    table: Table
     published: Published | None
     ranks: Ranks | str | None
-    differences: list[DifferenceTable]
+    differences: dict[str, Table]
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def _budget(budget: str, trials: pd.DataFrame) -> BudgetReport:
 
 
 def _metric(
-    metric: Metric, table: MetricTable, trials: pd.DataFrame, results: pd.DataFrame
+    metric: Metric, table: Table, trials: pd.DataFrame, results: pd.DataFrame
 ) -> MetricReport:
     failed = {
         dataset: {
@@ -205,11 +205,8 @@ def _metric(
     }
     found = by_split(trials, metric.name)
     values = found.reindex(columns=in_order({*found.columns, *chain(*failed.values())}))
-    pairs = [
-        difference_table(values, metric, dataset)
-        for dataset in values.index.unique("dataset")
-        if metric.name in MAIN
-    ]
+    datasets = values.index.unique("dataset") if metric.name in MAIN else []
+    pairs = {dataset: difference_table(values, metric, dataset) for dataset in datasets}
     return MetricReport(
         metric=metric,
         values=values,
@@ -217,7 +214,7 @@ def _metric(
         table=table,
         published=published(results, metric.name, set(trials.loc[trials["uci"], "dataset"])),
         ranks=ranks(values, metric) if metric.compared else None,
-        differences=[pair for pair in pairs if pair is not None],
+        differences={dataset: pair for dataset, pair in pairs.items() if pair is not None},
     )
 
 

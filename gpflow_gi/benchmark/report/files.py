@@ -11,8 +11,7 @@ from gpflow_gi.benchmark.records import DONE, FAILED
 
 from .contents import BudgetReport, MetricReport, Report
 from .figures import dot_plot, rank_diagram, save_png
-from .markdown import markdown_page
-from .page import html_page
+from .page import html_page, markdown_page
 from .reading import SOFTWARE
 from .statistics import METRICS, Ranks
 

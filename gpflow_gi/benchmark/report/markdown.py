@@ -1,90 +1,62 @@
-"""A report as Markdown."""
+"""Tables in Markdown, for the template of the report."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
 
-from .contents import BudgetReport, MetricReport, Report
+import pandas as pd
+from tabulate import tabulate
+
 from .published import Published
-from .statistics import Ranks
-from .tables import escaped, markdown, markdown_table
-from .wording import DOTS, HOW_TO_READ, PUBLISHED, of_ranks
+from .tables import Table
 
 
-def markdown_page(report: Report, figures: Mapping[tuple[str, str, str], str]) -> str:
-    """The whole report. Every pair of methods is in differences.csv and in the page instead.
-
-    :param figures: their files by budget, metric and kind ("dots" or "ranks").
-    """
-    parts = [
-        f"# Benchmark: {escaped(report.name)}",
-        "\n".join(f"- {escaped(sentence)}" for sentence in report.overview),
-        "## How to read the tables",
-        *HOW_TO_READ,
-        "Best in bold, those not to be told from it in italics. Paired differences of every "
-        "two methods are in `differences.csv` and in `report.html`.",
-    ]
-    for budget in report.budgets:
-        parts += _budget(budget, figures)
-    return "\n\n".join(parts) + "\n"
-
-
-def _budget(budget: BudgetReport, figures: Mapping[tuple[str, str, str], str]) -> list[str]:
-    numbers = {key: value for key, value in budget.numbers.items() if key != "name"}
-    parts = [
-        f"## Budget: {escaped(budget.budget)}",
-        f"{budget.num_done} trials done, {budget.num_failed} failed. "
-        + escaped(", ".join(f"{key}: {value}" for key, value in numbers.items()) + "."),
-    ]
-    if budget.notices:
-        parts.append("\n".join(f"- {escaped(notice)}" for notice in budget.notices))
-    for metric in budget.metrics:
-        name = metric.metric.name
-        parts += _metric(
-            metric,
-            figures.get((budget.budget, name, "dots")),
-            figures.get((budget.budget, name, "ranks")),
+def results(table: Table) -> str:
+    """Best in bold, tied in italics."""
+    around = {"best": "**", "tied": "*", "": ""}
+    rows = [
+        (
+            escaped(dataset),
+            str(n),
+            *(f"{around[cell.mark]}{cell}{around[cell.mark]}" for cell in cells),
         )
-    if len(budget.failures):
-        rows = [
-            (
-                escaped(row["dataset"]),
-                escaped(row["method"]),
-                str(row["count"]),
-                row["splits"],
-                escaped(f"{row['type']}: {row['message']}"),
-            )
-            for row in budget.failures.to_dict("records")
-        ]
-        headers = ("data set", "method", "trials", "splits", "error")
-        parts += ["### Failed trials", markdown_table(headers, rows)]
-    return parts
+        for dataset, n, cells in table.rows
+    ]
+    return _table(("data set", "splits", *map(escaped, table.methods)), rows)
 
 
-def _metric(metric: MetricReport, dots: str | None, diagram: str | None) -> list[str]:
-    title = metric.metric.title
-    parts = [f"### {title}", metric.metric.meaning, markdown(metric.table)]
-    if dots is not None:
-        parts.append(f"![{title}. {DOTS}]({dots})")
-    if isinstance(metric.ranks, Ranks):
-        parts += [of_ranks(metric.ranks), f"![Mean ranks by {title}]({diagram})"]
-    elif metric.ranks is not None:
-        parts.append(f"No mean ranks: {metric.ranks}.")
-    if metric.published is not None:
-        parts += ["#### Published, by others", PUBLISHED, *_published(metric.published)]
-    return parts
+def failures(found: pd.DataFrame) -> str:
+    """What failed, by data set and method."""
+    rows: list[Any] = [
+        (
+            escaped(row.dataset),
+            escaped(row.method),
+            str(row.number),
+            row.splits,
+            escaped(f"{row.type}: {row.message}"),
+        )
+        for row in found.rename(columns={"count": "number"}).itertuples()
+    ]
+    return _table(("data set", "method", "trials", "splits", "error"), rows)
 
 
-def _published(published: Published) -> list[str]:
-    headers = (
-        "data set",
-        *(
-            f"{escaped(method)} [{letter}] ± {spread}"
-            for method, letter, spread in published.columns
-        ),
-    )
+def published(found: Published) -> str:
+    """The results of others."""
+    headers = [f"{escaped(name)} [{letter}] ± {spread}" for name, letter, spread in found.columns]
     rows = [
         (escaped(dataset), *(cell.replace("*", "\\*") for cell in cells))
-        for dataset, cells in published.rows
+        for dataset, cells in found.rows
     ]
-    sources = [f"- [{letter}] {source}" for letter, source in published.sources.items()]
-    notes = [f"- {escaped(note)}" for note in published.notes]
-    return [markdown_table(headers, rows), "\n".join(sources + notes)]
+    return _table(("data set", *headers), rows)
+
+
+def escaped(text: str) -> str:
+    """For a cell of a table in Markdown, as GitHub has it: with formulas between dollars."""
+    for character in "\\|*_`<[]~$&":
+        text = text.replace(character, f"\\{character}")
+    return text
+
+
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Left column to the left, all others to the right."""
+    align = ("left", *("right" for _ in headers[1:]))
+    return tabulate(rows, headers, tablefmt="pipe", disable_numparse=True, colalign=align)

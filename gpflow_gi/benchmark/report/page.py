@@ -1,12 +1,13 @@
-"""A report as one page of HTML that needs nothing else."""
+"""A report as one page of HTML that needs nothing else, and as Markdown."""
 
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from . import wording
+from . import markdown, wording
 from .contents import MetricReport, Report, counted
 from .figures import BEST, DOT, GRID, INK, dot_panel, rank_diagram, svg
 from .statistics import Ranks, of_dataset
@@ -17,20 +18,34 @@ _COLOURS = {INK: "currentColor", GRID: "var(--grid)", DOT: "var(--dot)", BEST: "
 
 def html_page(report: Report) -> str:
     """The whole report: styles and figures are in the page."""
+    return _rendered(
+        "page.html", True, report=report, dot_panels=_dot_panels, rank_diagram=_rank_diagram
+    )
+
+
+def markdown_page(report: Report, figures: Mapping[tuple[str, str, str], str]) -> str:
+    """The whole report, without the differences of every two methods.
+
+    :param figures: their files by budget, metric and kind ("dots" or "ranks").
+    """
+    return _rendered("page.md", False, report=report, figures=figures, tables=markdown)
+
+
+def _rendered(template: str, autoescape: bool, **values: Any) -> str:
     environment = Environment(
         loader=PackageLoader("gpflow_gi.benchmark.report", "."),
-        autoescape=True,
+        autoescape=autoescape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=not autoescape,
     )
-    return environment.get_template("page.html").render(
-        report=report,
+    environment.filters["escaped"] = markdown.escaped
+    return environment.get_template(template).render(
         wording=wording,
-        dot_panels=_dot_panels,
-        rank_diagram=_rank_diagram,
         is_ranks=lambda ranks: isinstance(ranks, Ranks),
         counted=counted,
+        **values,
     )
 
 

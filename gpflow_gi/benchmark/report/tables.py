@@ -1,8 +1,8 @@
 """Tables of means with their errors: their cells as text, and as Markdown."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,33 +42,21 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class MetricTable:
-    """One metric: data sets down, methods across.
+class Table:
+    """Results of methods, one column for each.
 
-    :param rows: data set, the number of splits of those methods that have the most, and a cell for
-        each method.
+    :param rows: a name, the number of splits of those methods that have the most, and a cell for
+        each method. Of one metric, the name is a data set's, and the best and the tied are marked.
+        Of paired differences on a data set, it is that of the method from which the columns' are
+        subtracted, and "better" and "worse" are marked where
+        :func:`~.statistics.least_difference` tells the difference from zero; None on the diagonal.
     """
 
-    metric: Metric
     methods: list[str]
-    rows: list[tuple[str, int, list[Cell]]]
+    rows: list[tuple[str, int, list[Any]]]
 
 
-@dataclass(frozen=True)
-class DifferenceTable:
-    """Paired differences on one data set: the method of the row minus that of the column.
-
-    :param cells: None on the diagonal; marked "better" or "worse" if the difference is told from
-        zero by :func:`~.statistics.least_difference`.
-    """
-
-    metric: Metric
-    dataset: str
-    methods: list[str]
-    cells: list[list[Cell | None]]
-
-
-def metric_table(trials: pd.DataFrame, metric: Metric) -> MetricTable | None:
+def metric_table(trials: pd.DataFrame, metric: Metric) -> Table | None:
     """The table of one metric.
 
     :param trials: of one budget, those that failed included.
@@ -98,10 +86,10 @@ def metric_table(trials: pd.DataFrame, metric: Metric) -> MetricTable | None:
             for method in methods
         ]
         rows.append((str(dataset), int(n.max()), cells))
-    return MetricTable(metric, methods, rows)
+    return Table(methods, rows)
 
 
-def difference_table(values: pd.DataFrame, metric: Metric, dataset: str) -> DifferenceTable | None:
+def difference_table(values: pd.DataFrame, metric: Metric, dataset: str) -> Table | None:
     """All paired differences on one data set.
 
     :param values: from :func:`~.statistics.by_split`.
@@ -137,9 +125,8 @@ def difference_table(values: pd.DataFrame, metric: Metric, dataset: str) -> Diff
             mark,
         )
 
-    return DifferenceTable(
-        metric, dataset, methods, [[cell(one, other) for other in methods] for one in methods]
-    )
+    rows = [(one, int(most), [cell(one, other) for other in methods]) for one in methods]
+    return Table(methods, rows)
 
 
 def decimals_for(means: np.ndarray, errors: np.ndarray) -> int:
@@ -164,39 +151,7 @@ def number(value: float, decimals: int, sign: bool = False) -> str:
     return f"{value:{'+' if sign else ''}{form}}".replace("-", "−")
 
 
-def markdown(table: MetricTable) -> str:
-    """Best in bold, tied in italics."""
-    around = {"best": "**", "tied": "*", "": ""}
-    rows = [
-        (
-            escaped(dataset),
-            str(n),
-            *(f"{around[cell.mark]}{cell}{around[cell.mark]}" for cell in cells),
-        )
-        for dataset, n, cells in table.rows
-    ]
-    return markdown_table(("data set", "splits", *map(escaped, table.methods)), rows)
-
-
-def markdown_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Left column to the left, all others to the right."""
-    return tabulate(
-        rows,
-        headers,
-        tablefmt="pipe",
-        disable_numparse=True,
-        colalign=("left", *("right" for _ in headers[1:])),
-    )
-
-
-def escaped(text: str) -> str:
-    """For a cell of a table in Markdown, as GitHub has it: with formulas between dollars."""
-    for character in "\\|*_`<[]~$&":
-        text = text.replace(character, f"\\{character}")
-    return text
-
-
-def terminal(table: MetricTable, width: int = 80) -> str:
+def terminal(table: Table, width: int = 80) -> str:
     """Methods down, data sets across, in as many blocks as it takes.
 
     The best have a star and the tied a tilde. Where a method has fewer splits than others,
