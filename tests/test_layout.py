@@ -12,8 +12,8 @@ import gpflow_gi
 ROOT = Path(gpflow_gi.__file__).parent
 
 HOUSE = (
-    "__init__", "cli", "benchmark", "experiments",
-    "estimators", "interop", "architectures",
+    "__init__", "cli", "experiments", "estimators",
+    "benchmark", "interop", "architectures",
     "training", "persistence",
     "bounds", "objectives", "inference", "models",
     "layers", "posteriors", "priors", "nonlinearities", "kernels",

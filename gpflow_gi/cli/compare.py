@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from gpflow_gi.experiments.results_folder import ResultsFolderError, check_results_folder
+from gpflow_gi.benchmark.results_folder import ResultsFolderError, check_results_folder
 from gpflow_gi.experiments.settings import FILES, MODELS, PRIORS, Settings
 
 from . import arguments

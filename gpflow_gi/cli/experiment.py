@@ -6,12 +6,12 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from gpflow_gi.experiments.catalogue import EXPERIMENTS, FILES
-from gpflow_gi.experiments.results_folder import (
+from gpflow_gi.benchmark.results_folder import (
     ResultsFolderError,
     check_results_folder,
     results_folder,
 )
+from gpflow_gi.experiments.catalogue import EXPERIMENTS, FILES
 
 from . import arguments
 from .console import FAILED, MISUSED, announce, import_noise_hidden, say, say_error

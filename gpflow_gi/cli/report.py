@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from gpflow_gi.experiments.results_folder import ResultsFolderError
+from gpflow_gi.benchmark.results_folder import ResultsFolderError
 
 from . import arguments
 from .console import FAILED, MISUSED, say, say_error

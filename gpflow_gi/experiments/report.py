@@ -17,10 +17,10 @@ from matplotlib.figure import Figure
 from tabulate import tabulate
 
 from gpflow_gi import plotting
+from gpflow_gi.benchmark.results_folder import ResultsFolderError, put_file, remove_file
 from gpflow_gi.core.json_file import versions, with_none_for_non_finite
 from gpflow_gi.core.printable import labels, printable
 from gpflow_gi.experiments.compare import INTERVAL, Comparison, Failure, Result
-from gpflow_gi.experiments.results_folder import ResultsFolderError, put_file, remove_file
 
 _LONGEST = 30
 """Characters of a name in a figure's title."""
@@ -217,7 +217,7 @@ def write(comparison: Comparison, folder: Path) -> None:
     that of an earlier comparison.
 
     :param folder: where to write; it is made if need be.
-    :raises gpflow_gi.experiments.results_folder.ResultsFolderError: if that cannot be done, or a
+    :raises gpflow_gi.benchmark.results_folder.ResultsFolderError: if that cannot be done, or a
         figure not be drawn.
     """
     numbers = json.dumps(as_json(comparison), indent=2, allow_nan=False)

@@ -43,14 +43,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         positive_or_none = _unless_none(positive_integer)
-        for name, checked in {
+        checks: dict[str, Callable[[str, Any], Any]] = {
             "steps": positive_integer,
             "batch_size": positive_or_none,
             "num_samples": positive_or_none,
             "kl_warmup": non_negative_integer,
             "callbacks": _callbacks,
             "checkpoint_dir": _unless_none(_directory),
-        }.items():
+        }
+        for name, checked in checks.items():
             object.__setattr__(self, name, checked(name, getattr(self, name)))
         if not isinstance(self.recover, bool):
             raise TypeError(f"recover must be True or False, but is {self.recover!r}.")

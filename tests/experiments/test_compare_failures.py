@@ -10,10 +10,10 @@ import tensorflow as tf
 from matplotlib.image import imread
 
 from gpflow_gi.benchmark import train
+from gpflow_gi.benchmark.results_folder import ResultsFolderError
 from gpflow_gi.bounds import Estimate
 from gpflow_gi.cli import main
 from gpflow_gi.experiments import report
-from gpflow_gi.experiments.results_folder import ResultsFolderError
 from gpflow_gi.experiments.settings import FILES
 from gpflow_gi.training import FitRecord, NonFiniteError, Recovery, Report
 

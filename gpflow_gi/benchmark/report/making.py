@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from gpflow_gi.benchmark.results_folder import check_results_folder, results_folder
 from gpflow_gi.core.printable import printable
-from gpflow_gi.experiments.results_folder import check_results_folder, results_folder
 
 from . import contents, files, tables
 from .reading import Records, RecordsError, read
@@ -34,7 +34,7 @@ def make(folder: Path, out: Path) -> Made:
     :param folder: of the sweep.
     :param out: the folder for the files.
     :raises RecordsError: if there is nothing to report on.
-    :raises gpflow_gi.experiments.results_folder.ResultsFolderError: if the files cannot be put
+    :raises gpflow_gi.benchmark.results_folder.ResultsFolderError: if the files cannot be put
         there.
     """
     records = read(folder)

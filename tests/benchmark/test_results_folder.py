@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gpflow_gi.experiments.results_folder import (
+from gpflow_gi.benchmark.results_folder import (
     ResultsFolderError,
     check_results_folder,
     results_folder,
