@@ -136,6 +136,8 @@ def laplace(
             f"{MOST_COORDINATES:,}. Use structure='diagonal' with curvature='ggn', or make the "
             "layers narrower."
         )
+    if prior_precision == "marginal likelihood":
+        _check_scales(model)
     settings: dict[str, Any] = {
         "steps": steps,
         "batch_size": batch_size,
@@ -159,6 +161,17 @@ def laplace(
         prior_precision=precision,
         seconds=time.perf_counter() - started,
     )
+
+
+def _check_scales(model: DeepGP) -> None:
+    """Refuse priors whose precision cannot be multiplied by a factor."""
+    for layer in WeightSpace(model.prior_model()).coordinates.values():  # of a copy
+        try:
+            layer.prior.rescale(1.0)
+        except NotImplementedError as error:
+            raise ValueError(
+                f"prior_precision='marginal likelihood' needs priors of a fixed scale. {error}"
+            ) from None
 
 
 def _curvature(
@@ -248,12 +261,7 @@ def _with_precision(
     space = mode.log_joint.space
     parts = []
     for place, layer in space.coordinates.items():
-        try:
-            layer.prior.rescale(1 / math.sqrt(factors[place]))
-        except NotImplementedError as error:
-            raise ValueError(
-                f"prior_precision='marginal likelihood' needs priors of a fixed scale. {error}"
-            ) from None
+        layer.prior.rescale(1 / math.sqrt(factors[place]))
         parts.append(tf.reshape(layer.z(mode.theta[None]), [-1]) * math.sqrt(factors[place]))
     log_joint = LogJoint(
         WeightSpace(network), network.likelihood, mode.log_joint.X, mode.log_joint.Y

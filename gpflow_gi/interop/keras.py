@@ -14,7 +14,7 @@ from gpflow.keras import tf_keras
 from ..core.jitter import jitter_scales
 from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import check_data, positive_integer, shown
-from ..models import DeepGP
+from ..models import Predictive
 from ..models.predictive import DEFAULT_PREDICTION_SAMPLES
 from ..training import FitRecord, NonFiniteError, Recovery
 from ..training.guard import advice
@@ -29,7 +29,7 @@ layer holds."""
 
 
 def as_keras_model(
-    model: DeepGP,
+    model: Predictive,
     *,
     num_samples: int | None = None,
     prediction_samples: int = DEFAULT_PREDICTION_SAMPLES,
@@ -37,7 +37,7 @@ def as_keras_model(
 ) -> KerasDeepGP:
     """A Keras model around `model`, which is trained in place.
 
-    :param model: a :class:`~gpflow_gi.models.DeepGP`.
+    :param model: a :class:`~gpflow_gi.models.Predictive`.
     :param num_samples: S, for the bound; None for the model's own number.
     :param prediction_samples: S, for predictions.
     :param seed: of the samples. The order of the rows is Keras' own:
@@ -47,9 +47,10 @@ def as_keras_model(
     :raises ValueError: if a number of samples is not positive, if `seed` is no seed, or inside the
         scope of a strategy with several replicas.
     """
-    if not isinstance(model, DeepGP):
+    if not isinstance(model, Predictive):
         raise TypeError(
-            f"model must be a gpflow_gi.models.DeepGP, but is a {type(model).__name__}."
+            "model must be one of this library's, as gpflow_gi.models.DeepGP is, but is a "
+            f"{type(model).__name__}."
         )
     if tf.distribute.get_strategy().num_replicas_in_sync > 1:
         raise ValueError(
@@ -82,7 +83,7 @@ class KerasDeepGP(tf_keras.Model):
     """
 
     def __init__(
-        self, model: DeepGP, num_samples: int, prediction_samples: int, seed: tf.Tensor
+        self, model: Predictive, num_samples: int, prediction_samples: int, seed: tf.Tensor
     ) -> None:
         """Wrap a model; :func:`as_keras_model` is how to do so.
 

@@ -37,7 +37,7 @@ def estimate_elbo(
 
     Time grows with rows times samples, memory with neither.
 
-    :param model: a :class:`~gpflow_gi.models.DeepGP`, or a :class:`gpflow.models.SVGP`.
+    :param model: a :class:`~gpflow_gi.models.Predictive`, or a :class:`gpflow.models.SVGP`.
     :param data: X [N, D], or images [N, H, W, C], and Y [N, Q]: all rows that the model is trained
         on.
     :param num_samples: how many, rounded up to whole groups of ten or fewer; None for a bound that
@@ -111,22 +111,22 @@ def estimate_iwbo(
 ) -> Estimate:
     """The importance weighted bound of `num_samples` samples, a mean over independent repetitions.
 
-    Burda, Grosse & Salakhutdinov 2016, eq. 8; see :meth:`gpflow_gi.models.DeepGP.iwbo`.
+    Burda, Grosse & Salakhutdinov 2016, eq. 8; see :meth:`gpflow_gi.models.Predictive.iwbo`.
 
-    :param model: a :class:`~gpflow_gi.models.DeepGP`.
+    :param model: a :class:`~gpflow_gi.models.Predictive`.
     :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
     :param num_samples: S, of each repetition.
     :param num_repeats: how many repetitions.
     :param seed: of the samples, an integer or a pair of integers.
     :return: in nats, of all rows together. The standard error is NaN for one repetition.
     :raises TypeError: if the model has no importance weights.
-    :raises ValueError: as :meth:`gpflow_gi.models.DeepGP.iwbo`, if `num_repeats` is not positive,
-        or if the bound is minus infinity.
+    :raises ValueError: as :meth:`gpflow_gi.models.Predictive.iwbo`, if `num_repeats` is not
+        positive, or if the bound is minus infinity.
     """
     if not hasattr(model, "iwbo"):
         raise TypeError(
-            f"model must be a gpflow_gi.models.DeepGP, but is a {type(model).__name__}, which has "
-            "no importance weights."
+            "model must be one of this library's, as gpflow_gi.models.DeepGP is, but is a "
+            f"{type(model).__name__}, which has no importance weights."
         )
     num_repeats = positive_integer("num_repeats", num_repeats)
     seed = as_seed(seed)

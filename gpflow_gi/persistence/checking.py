@@ -11,12 +11,13 @@ from gpflow.likelihoods import ScalarLikelihood, SwitchedLikelihood
 
 from ..core.random import as_seed
 from ..core.validation import output_shape, positive_integer, positive_number
+from ..inference import Gaussian, Linearised, Mixture, Samples, WeightPosterior
 from ..layers import DenseLayer, Deterministic, GPLayer, Layer
 from ..layers.base import check_posterior
 from ..layers.conv import Conv2DLayer
 from ..layers.residual import every_deterministic, every_layer
 from ..layers.weights import WeightLayer, check_prior
-from ..models import DeepGP, integration
+from ..models import DeepGP, Predictive, integration
 from ..models.connections import check_connections, check_last_layer
 from ..models.targets import check_likelihood
 from ..posteriors import Factorised, LocalInducing, Recorded
@@ -25,8 +26,49 @@ from ..priors import ScalePrior, SpatialIWPrior
 from ..priors.gaussian import _GaussianPrior
 
 
-def check_model(model: DeepGP) -> None:
+def check_model(model: Predictive) -> None:
     """Check that a model can be evaluated, without evaluating it.
+
+    :raises ValueError: if it cannot.
+    :raises AttributeError: if something is missing.
+    :raises TypeError: if something is of another kind.
+    """
+    if isinstance(model, DeepGP):
+        _check_deep_gp(model)
+    elif isinstance(model, Linearised):
+        if not isinstance(model.posterior_of_weights, Gaussian):
+            raise TypeError("the weights that are linearised have no Gaussian")
+        check_model(model.posterior_of_weights)
+    elif isinstance(model, WeightPosterior):
+        if not isinstance(model.network, DeepGP):
+            raise TypeError("a posterior over weights has no network")
+        _check_deep_gp(model.network)
+        positive_integer("num_samples", model.num_samples)
+        _check_weight_posterior(model, model.space.size)
+
+
+def _check_weight_posterior(model: WeightPosterior, L: int) -> None:
+    if isinstance(model, Samples):
+        _check_shape("theta", model.theta, (None, L))
+    elif isinstance(model, Gaussian):
+        _check_shape("mean", model.mean, (L,))
+        if model.root is not None:
+            _check_shape("root", model.root, (L, None))
+        if model.diagonal is not None:
+            _check_shape("diagonal", model.diagonal, (L,))
+        if model.root is None and model.diagonal is None:
+            raise ValueError("a Gaussian has no covariance")
+    elif isinstance(model, Mixture):
+        if not isinstance(model.components, list) or not model.components:
+            raise TypeError("a mixture has no components")
+        for component in model.components:
+            if not isinstance(component, WeightPosterior) or component.space.size != L:
+                raise ValueError("the components of a mixture are not of one network")
+            check_model(component)
+
+
+def _check_deep_gp(model: DeepGP) -> None:
+    """:func:`check_model` of layers.
 
     TensorFlow works out shapes only: no memory is taken for what a file describes, however large
     the images and however many the outputs.

@@ -10,13 +10,13 @@ import tensorflow as tf
 from ..core.jitter import jitter_scales
 from ..core.random import Seed, as_seed
 from ..core.validation import file_path, positive_integer
-from ..models import DeepGP
+from ..models import Predictive
 from ..models.predictive import DEFAULT_PREDICTION_SAMPLES
 from .saving import SaveError
 
 
 def export(
-    model: DeepGP,
+    model: Predictive,
     path: str | os.PathLike[str],
     *,
     num_samples: int = DEFAULT_PREDICTION_SAMPLES,
@@ -29,8 +29,8 @@ def export(
     ``model.predict_f(x, num_samples, seed=seed)`` gives, at every call. It is loaded with
     ``tf.saved_model.load`` and needs neither this library nor GPflow.
 
-    :param model: a :class:`~gpflow_gi.models.DeepGP`. Its parameters are copied; what becomes of
-        the model later does not change the export.
+    :param model: a :class:`~gpflow_gi.models.Predictive`. Its parameters are copied; what
+        becomes of the model later does not change the export.
     :param path: a folder, which must not exist or be empty.
     :param num_samples: S, of the layers below the last.
     :param seed: of these: an integer or a pair of integers; None draws one.
@@ -39,9 +39,10 @@ def export(
         positive, or if `seed` is no seed.
     :raises SaveError: if the folder is not empty or cannot be written.
     """
-    if not isinstance(model, DeepGP):
+    if not isinstance(model, Predictive):
         raise TypeError(
-            f"model must be a gpflow_gi.models.DeepGP, but is a {type(model).__name__}."
+            "model must be one of this library's, as gpflow_gi.models.DeepGP is, but is a "
+            f"{type(model).__name__}."
         )
     num_samples = positive_integer("num_samples", num_samples)
     input_shape = model.input_shape

@@ -19,7 +19,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
-from .. import kernels, layers, posteriors, priors
+from .. import inference, kernels, layers, posteriors, priors
 from ..core.convolution import Convolution
 from ..kernels import nonlinearities
 from ..models import DeepGP
@@ -119,7 +119,7 @@ def _in(module: Any, names: str) -> Iterator[Any]:
 @cache
 def objects() -> tuple[type, ...]:
     """Classes whose objects are made by setting their attributes."""
-    ours = (layers, posteriors, priors, kernels)
+    ours = (inference, layers, posteriors, priors, kernels)
     return (
         DeepGP,
         PseudoData,

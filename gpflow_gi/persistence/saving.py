@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.json_file import versions
 from ..core.validation import file_path
-from ..models import DeepGP
+from ..models import Predictive
 from . import archive
 from .archive import LoadError
 from .checking import check_model
@@ -27,7 +27,7 @@ class SaveError(ValueError):
     """A model that no file can hold, or a file that cannot be written. The message is one line."""
 
 
-def save(model: DeepGP, path: str | os.PathLike[str]) -> None:
+def save(model: Predictive, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, replacing what is there.
 
     The file is a ZIP file that holds the architecture as JSON, the parameters as NPZ, and the
@@ -37,7 +37,7 @@ def save(model: DeepGP, path: str | os.PathLike[str]) -> None:
     The file appears whole or not at all, with the mode that the umask gives. What a process that
     was killed has left of one is removed from the folder.
 
-    :param model: a :class:`~gpflow_gi.models.DeepGP`.
+    :param model: a :class:`~gpflow_gi.models.Predictive`.
     :param path: of the file; any ending will do.
     :raises SaveError: if a part of the model cannot be stored, as a lambda, or if the file cannot
         be written, or would be beyond what :func:`load` reads.
@@ -55,9 +55,10 @@ def save(model: DeepGP, path: str | os.PathLike[str]) -> None:
     >>> np.array_equal(model.predict_f(X, seed=0)[0], same.predict_f(X, seed=0)[0])
     True
     """
-    if not isinstance(model, DeepGP):
+    if not isinstance(model, Predictive):
         raise TypeError(
-            f"model must be a gpflow_gi.models.DeepGP, but is a {type(model).__name__}."
+            "model must be one of this library's, as gpflow_gi.models.DeepGP is, but is a "
+            f"{type(model).__name__}."
         )
     path = file_path("path", path)
     encoder = Encoder()
@@ -93,7 +94,7 @@ def load(
     *,
     trusted: Iterable[Any] = (),
     custom_objects: Mapping[str, Any] | None = None,
-) -> DeepGP:
+) -> Predictive:
     """Read a model from a file that :func:`save` has written.
 
     Predictions of the same seed are bitwise those of the model that was saved, where the same
@@ -124,7 +125,7 @@ def load(
     _check_config(path, architecture["config"])
     try:
         model = Decoder(arrays, names).make(architecture["model"])
-        if not isinstance(model, DeepGP):
+        if not isinstance(model, Predictive):
             raise LookupError(f"it holds a {type(model).__name__}")
         check_model(model)
         return model

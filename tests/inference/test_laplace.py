@@ -1,0 +1,206 @@
+"""MAP, Laplace and ensembles: exact for a linear model, right derivatives for others."""
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import gpflow_gi as gi
+from gpflow_gi.inference import curvature, ensemble, laplace, map_estimate
+from gpflow_gi.inference.log_joint import LogJoint
+from gpflow_gi.layers import DenseLayer
+from gpflow_gi.models import DeepGP, NoDensityError
+from gpflow_gi.posteriors import GlobalInducing, Prior
+from gpflow_gi.priors import ScalePrior
+
+from .test_weight_posteriors import NOISE, D, L, N, data, exact, network  # noqa: F401
+
+
+def curved(rng, likelihood, P=1, prior=None):
+    layers = [DenseLayer(D, 3, Prior(), prior=prior), tf.nn.tanh, DenseLayer(3, P, Prior())]
+    return DeepGP(layers, likelihood, num_data=N)
+
+
+@pytest.mark.parametrize("kind", ["ggn", "hessian"])
+def test_for_one_layer_it_is_the_exact_posterior(network, data, kind):  # noqa: F811
+    mean, covariance, evidence = exact(data)
+    result = laplace(network, data, curvature=kind)
+    np.testing.assert_allclose(result.log_evidence, evidence, rtol=1e-9)
+    q = result.weight_samples
+    np.testing.assert_allclose(q.mean, mean, atol=1e-6)
+    np.testing.assert_allclose(q.root @ tf.transpose(q.root), covariance, atol=1e-9)
+    assert result.gradient_norm < 1e-5
+    for model in (result.model, q):
+        weights = model.log_importance_weights(data, 5, seed=0).numpy()
+        np.testing.assert_allclose(weights, np.full(5, evidence), atol=1e-6)
+        for bound in (model.elbo(data, 2, seed=0), model.iwbo(data, 2, seed=0)):
+            np.testing.assert_allclose(bound, evidence, atol=1e-6)
+    # The same as regression on the data themselves as global pseudo-data.
+    X, Y = data
+    posterior = GlobalInducing(N, 1, pseudo_outputs=Y, pseudo_precision=1 / NOISE)
+    likelihood = gpflow.likelihoods.Gaussian(NOISE)
+    same = DeepGP([DenseLayer(D, 1, posterior)], likelihood, num_data=N, inducing_inputs=X)
+    np.testing.assert_allclose(same.elbo(data), evidence, rtol=1e-9)
+    for one, other in zip(result.model.predict_y(X), same.predict_y(X), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def test_the_gradient_vanishes_at_the_maximum(network, data):  # noqa: F811
+    found = map_estimate(network, data)
+    mean, _, _ = exact(data)
+    np.testing.assert_allclose(found.theta, mean, atol=1e-3)
+    assert found.gradient_norm < 0.01
+    with pytest.raises(NoDensityError):
+        found.model.elbo(data)
+
+
+def likelihoods():
+    return {
+        "Gaussian": (gpflow.likelihoods.Gaussian(NOISE), 1, lambda rng: rng.normal(size=(N, 1))),
+        "Poisson": (gpflow.likelihoods.Poisson(), 1, lambda rng: rng.poisson(2, (N, 1)) * 1.0),
+        "Softmax": (
+            gpflow.likelihoods.Softmax(3),
+            3,
+            lambda rng: rng.integers(3, size=(N, 1)) * 1.0,
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["Gaussian", "Poisson", "Softmax"])
+def test_the_gauss_newton_matrix_is_that_of_finite_differences(rng, name):
+    likelihood, P, targets = likelihoods()[name]
+    model = curved(rng, likelihood, P)
+    X, Y = model.check_data((rng.normal(size=(N, D)), targets(rng)))
+    space = gi.inference.WeightSpace(model)
+    log_joint = LogJoint(space, likelihood, X, Y)
+    theta = tf.constant(rng.normal(size=space.size))
+    f, J = curvature.jacobian(space, theta, X)
+    steps = 1e-5 * np.eye(space.size)
+    ahead, behind = (space.functions(theta + sign * steps, X).numpy() for sign in (1, -1))
+    np.testing.assert_allclose(J, np.moveaxis(ahead - behind, 0, -1) / 2e-5, atol=1e-8)
+    # -d^2 log p(y|f) / df^2 by differences of log p
+    h = 1e-3
+
+    def log_p(f):
+        return likelihood.log_prob(X, tf.constant(f), Y).numpy()
+
+    Lambda = np.zeros((N, P, P))
+    for i in range(P):
+        for j in range(P):
+            a, b = h * np.eye(P)[i], h * np.eye(P)[j]
+            f_ = f.numpy()
+            second = log_p(f_ + a + b) - log_p(f_ + a - b) - log_p(f_ - a + b) + log_p(f_ - a - b)
+            Lambda[:, i, j] = -second / (4 * h * h)
+    expected = np.einsum("npl,npq,nqm->lm", J, Lambda, J)
+    found = curvature.gauss_newton(log_joint, theta, diagonal=False)
+    np.testing.assert_allclose(found, expected, atol=2e-4 * np.abs(expected).max())
+    diagonal = curvature.gauss_newton(log_joint, theta, diagonal=True)
+    np.testing.assert_allclose(diagonal, np.diag(found))
+
+
+def test_the_hessian_is_that_of_finite_differences(rng):
+    model = curved(rng, gpflow.likelihoods.Gaussian(NOISE), prior=ScalePrior())
+    X, Y = model.check_data((rng.normal(size=(N, D)), rng.normal(size=(N, 1))))
+    space = gi.inference.WeightSpace(model)
+    log_joint = LogJoint(space, model.likelihood, X, Y)
+    theta = tf.constant(0.5 * rng.normal(size=space.size))
+
+    def gradient(theta):
+        with tf.GradientTape() as tape:
+            tape.watch(theta)
+            value = tf.reduce_sum(log_joint(theta))
+        return tape.gradient(value, theta).numpy()
+
+    steps = 1e-5 * np.eye(space.size)
+    expected = -(gradient(theta + steps) - gradient(theta - steps)) / 2e-5
+    found = curvature.hessian(log_joint, theta) + curvature.prior_hessian(log_joint, theta)
+    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
+
+
+def test_the_linearised_predictive_is_a_gaussian_process(rng):
+    X, Y = rng.normal(size=(N, D)), rng.normal(size=(N, 1))
+    result = laplace(curved(rng, gpflow.likelihoods.Gaussian(NOISE)), (X, Y), steps=300)
+    model, q = result.linearised, result.weight_samples
+    new = rng.normal(size=(4, D))
+    f, J = curvature.jacobian(q.space, tf.convert_to_tensor(q.mean), tf.constant(new))
+    covariance = J[:, 0] @ tf.transpose(J[:, 0] @ (q.root @ tf.transpose(q.root)))
+    mean, found = model.predict_f(new, 1, full_cov=True)
+    np.testing.assert_allclose(mean, f)
+    np.testing.assert_allclose(found[0], covariance)
+    np.testing.assert_allclose(model.predict_f(new)[1][:, 0], np.diag(covariance))
+    # Its bound is Laplace's evidence at the exact maximum, in closed form and by samples.
+    elbo = model.elbo((X, Y)).numpy()
+    weights = model.log_importance_weights((X, Y), 4000, seed=0).numpy()
+    assert abs(weights.mean() - elbo) < 5 * weights.std() / np.sqrt(4000) + 1e-8
+    S = 4000
+    samples = model.predict_f_samples(new, S, seed=1).numpy()[..., 0]
+    error = np.sqrt(np.diag(covariance) / S)
+    assert np.all(np.abs(samples.mean(0) - f[:, 0]) < 5 * error)
+
+
+@pytest.mark.slow
+def test_the_marginal_likelihood_rises_with_its_prior_precision(rng):
+    X = rng.normal(size=(N, D))
+    data = X, np.sin(2 * X[:, :1])  # noqa: F811
+    model = curved(rng, gpflow.likelihoods.Gaussian(0.01))
+    fixed = laplace(model, data)
+    chosen = laplace(model, data, prior_precision="marginal likelihood")
+    assert chosen.log_evidence > fixed.log_evidence
+    assert set(fixed.prior_precision.values()) == {1.0}
+    assert all(value != 1.0 for value in chosen.prior_precision.values())
+    scale = chosen.weight_samples.network.layers[0].prior.scale
+    np.testing.assert_allclose(scale, chosen.prior_precision[0] ** -0.5)
+    assert model.layers[0].prior.scale.numpy() == 1.0  # left as it is
+
+
+@pytest.mark.parametrize("batch_size", [None, 5])
+def test_members_of_an_ensemble_are_maxima(rng, batch_size):
+    X = rng.normal(size=(N, D))
+    pair = X, np.sin(2 * X[:, :1])
+    model = curved(rng, gpflow.likelihoods.Gaussian(0.05))
+    result = ensemble(model, pair, 3, steps=500, batch_size=batch_size, learning_rate=0.05)
+    assert result.theta.shape == (3, gi.inference.WeightSpace(model).size)
+    assert len(np.unique(result.theta[:, 0])) == 3
+    start = gi.inference.WeightSpace(model).draw_prior(3, gi.core.random.as_seed(0))
+    log_joint = LogJoint(result.model.space, model.likelihood, *model.check_data(pair))
+    assert np.all(result.log_densities > log_joint(start).numpy() + 5)
+    components, _ = result.model.predict_y_components(X, 3)
+    np.testing.assert_allclose(result.model.predict_y(X, 3)[0], components.numpy().mean(0))
+
+
+def test_the_likelihood_is_trained_on_request(rng):
+    X = rng.normal(size=(N, D))
+    pair = X, np.sin(X[:, :1])
+    model = curved(rng, gpflow.likelihoods.Gaussian(1.0))
+    found = map_estimate(model, pair, steps=200, train_likelihood=True)
+    assert found.model.likelihood.variance.numpy() < 0.5
+    assert model.likelihood.variance.numpy() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"structure": "half"}, "structure must be one of full, diagonal"),
+        ({"curvature": None}, "curvature must be one of ggn, hessian"),
+        ({"prior_precision": 3.0}, "prior_precision must be one of"),
+        ({"predictive": ""}, "predictive must be one of"),
+        ({"steps": 0}, "steps must be an integer of at least 1"),
+    ],
+)
+def test_options_are_checked(network, data, options, message):  # noqa: F811
+    with pytest.raises(ValueError, match=message):
+        laplace(network, data, **options)
+
+
+def test_priors_without_a_fixed_scale_keep_their_precision(rng):
+    model = curved(rng, gpflow.likelihoods.Gaussian(NOISE), prior=ScalePrior())
+    pair = rng.normal(size=(N, D)), rng.normal(size=(N, 1))
+    with pytest.raises(ValueError, match=r"priors of a fixed scale.*ScalePrior"):
+        laplace(model, pair, steps=20, prior_precision="marginal likelihood")
+
+
+def test_all_rows_are_needed(network, data):  # noqa: F811
+    X, Y = data
+    with pytest.raises(ValueError, match=f"all {N} rows"):
+        map_estimate(network, (X[:-1], Y[:-1]))
+    assert L == 3

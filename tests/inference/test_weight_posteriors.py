@@ -1,0 +1,194 @@
+"""Posteriors over all weights: densities, samples, bounds and predictions."""
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy.stats import multivariate_normal
+
+import gpflow_gi as gi
+from gpflow_gi.core.random import as_seed
+from gpflow_gi.inference import Gaussian, Mixture, Samples
+from gpflow_gi.inference.samples import stratified
+from gpflow_gi.layers import DenseLayer
+from gpflow_gi.models import DeepGP, NoDensityError
+from gpflow_gi.posteriors import Prior
+
+N, D, L, NOISE = 12, 2, 3, 0.2
+
+
+@pytest.fixture
+def network():
+    likelihood = gpflow.likelihoods.Gaussian(NOISE)
+    return DeepGP([DenseLayer(D, 1, Prior())], likelihood, num_data=N)
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.normal(size=(N, D))
+    return X, X @ rng.normal(size=(D, 1)) + np.sqrt(NOISE) * rng.normal(size=(N, 1))
+
+
+def design(X):
+    return np.hstack([X, np.ones((len(X), 1))]) / np.sqrt(L)
+
+
+def exact(data):
+    """Mean and covariance of the whitened weights, and the log evidence."""
+    X, Y = data
+    A = design(X)
+    covariance = np.linalg.inv(np.eye(L) + A.T @ A / NOISE)
+    evidence = multivariate_normal(np.zeros(N), A @ A.T + NOISE * np.eye(N)).logpdf(Y[:, 0])
+    return (covariance @ A.T @ Y / NOISE)[:, 0], covariance, evidence
+
+
+def gaussians(network, rng):
+    mean = rng.normal(size=L)
+    root = np.tril(rng.normal(size=(L, L)), -1) + np.diag([0.5, 1.0, 2.0])
+    low, diagonal = rng.normal(size=(L, 2)), np.array([0.3, 0.6, 1.2])
+    return mean, {
+        "full": (Gaussian(network, mean, root), root @ root.T),
+        "diagonal": (Gaussian(network, mean, diagonal=diagonal), np.diag(diagonal**2)),
+        "low rank": (
+            Gaussian(network, mean, low, diagonal),
+            low @ low.T + np.diag(diagonal**2),
+        ),
+        "square and diagonal": (
+            Gaussian(network, mean, root, diagonal),
+            root @ root.T + np.diag(diagonal**2),
+        ),
+    }
+
+
+@pytest.mark.parametrize("kind", ["full", "diagonal", "low rank", "square and diagonal"])
+def test_a_gaussian_is_a_multivariate_normal(network, rng, kind):
+    mean, kinds = gaussians(network, rng)
+    q, covariance = kinds[kind]
+    theta = rng.normal(size=(6, L))
+    expected = multivariate_normal(mean, covariance)
+    np.testing.assert_allclose(q.log_density(tf.constant(theta)), expected.logpdf(theta))
+    A = rng.normal(size=(4, 5, L))
+    np.testing.assert_allclose(q.spread(A), np.einsum("npl,lm,npm->np", A, covariance, A))
+    np.testing.assert_allclose(q.covariance(A), A @ covariance @ np.swapaxes(A, -1, -2))
+    kl = 0.5 * (np.trace(covariance) + mean @ mean - L - np.linalg.slogdet(covariance)[1])
+    np.testing.assert_allclose(q.kl_from_standard_normal(), kl)
+    S = 20_000
+    samples, log_q = q.sample(S, as_seed(0))
+    np.testing.assert_allclose(log_q[:6], expected.logpdf(samples[:6]))
+    samples = samples.numpy()
+    error = np.sqrt(np.diag(covariance) / S)
+    assert np.all(np.abs(samples.mean(0) - mean) < 5 * error)
+    # Var of a sample covariance: (C_ij^2 + C_ii C_jj) / S
+    variances = np.diag(covariance)
+    error = np.sqrt((covariance**2 + np.outer(variances, variances)) / S)
+    assert np.all(np.abs(np.cov(samples.T) - covariance) < 5 * error)
+
+
+def test_the_exact_posterior_has_equal_weights(network, data):
+    mean, covariance, evidence = exact(data)
+    q = Gaussian(network, mean, np.linalg.cholesky(covariance))
+    weights = q.log_importance_weights(data, 10, seed=0)
+    np.testing.assert_allclose(weights, np.full(10, evidence), rtol=1e-9)
+    np.testing.assert_allclose(q.elbo(data, 3, seed=1), evidence, rtol=1e-9)
+    np.testing.assert_allclose(q.iwbo(data, 5, seed=1), evidence, rtol=1e-9)
+    assert q.k_hat(data, 100, seed=0) == 0.0
+
+
+def test_bounds_are_in_order(network, data):
+    mean, covariance, evidence = exact(data)
+    q = Gaussian(network, mean + 0.1, 1.2 * np.linalg.cholesky(covariance))
+    elbo = gi.bounds.estimate_elbo(q, data, 400)
+    few = gi.bounds.estimate_iwbo(q, data, 5, num_repeats=200)
+    many = gi.bounds.estimate_iwbo(q, data, 200, num_repeats=50)
+    assert elbo.value + 5 * elbo.standard_error < few.value
+    assert few.value < many.value + 5 * (few.standard_error + many.standard_error)
+    assert abs(many.value - evidence) < 5 * many.standard_error + 0.05
+    assert q.k_hat(data, 1000, seed=0) < 0.7
+
+
+def test_a_gaussian_is_trained_to_the_exact_posterior(network, data):
+    gpflow.set_trainable(network.likelihood, False)
+    mean, _, evidence = exact(data)
+    q = Gaussian(network, np.zeros(L), 0.3 * np.eye(L), num_samples=4)
+    before = gi.bounds.estimate_elbo(q, data).value
+    gi.fit(q, data, steps=600, learning_rate=0.02, progress=False)
+    assert before < evidence - 2 < gi.bounds.estimate_elbo(q, data).value - 1.8
+    np.testing.assert_allclose(q.mean, mean, atol=0.05)
+
+
+def test_a_mixture_has_the_density_of_its_components(network, rng, data):
+    mean, kinds = gaussians(network, rng)
+    parts = [kinds["full"], kinds["diagonal"]]
+    q = Mixture([part for part, _ in parts])
+    theta = rng.normal(size=(6, L))
+    densities = [multivariate_normal(mean, covariance).pdf(theta) for _, covariance in parts]
+    np.testing.assert_allclose(q.log_density(tf.constant(theta)), np.log(np.mean(densities, 0)))
+    # An importance weighted estimate of the evidence is unbiased, whichever component was drawn.
+    _, _, evidence = exact(data)
+    ratios = np.exp(q.log_importance_weights(data, 20_000, seed=0).numpy() - evidence)
+    assert abs(ratios.mean() - 1) < 5 * ratios.std() / np.sqrt(len(ratios))
+
+
+def test_samples_are_taken_from_equal_parts_of_the_record(network, rng):
+    theta = rng.normal(size=(8, L))
+    q = Samples(network, theta)
+    np.testing.assert_array_equal(q.sample(8, as_seed(0))[0], theta)
+    chosen = np.stack([stratified(4, 8, as_seed(seed)).numpy() for seed in range(200)])
+    np.testing.assert_array_equal(chosen // 2, np.tile(np.arange(4), (200, 1)))
+    assert 60 < np.sum(chosen[:, 0]) < 140  # both of a part's: 100, with a deviation of 7
+    X = rng.normal(size=(5, D))
+    f = np.einsum("nl,sl->sn", design(X), theta)[..., None]
+    np.testing.assert_allclose(q.predict_f_samples(X, 8), f)
+    np.testing.assert_allclose(q.sample_functions(8, seed=0)(X), f)
+    np.testing.assert_allclose(q.predict_f(X, 8)[0], f.mean(0))
+    np.testing.assert_allclose(q.predict_y(X, 8)[1], f.var(0) + NOISE)
+    np.testing.assert_allclose(q.posterior(8, seed=0).predict_y(X)[1], f.var(0) + NOISE)
+    covariance = q.predict_f(X, 8, full_cov=True)[1]
+    np.testing.assert_allclose(covariance[0], np.cov(f[..., 0].T, ddof=0), atol=1e-12)
+
+
+def test_without_a_density_bounds_are_refused(network, rng, data):
+    low_rank = Gaussian(network, np.zeros(L), np.ones((L, 1)))
+    for q, why in (
+        (Samples(network, rng.normal(size=(4, L))), "record of samples"),
+        (low_rank, "low rank.*diagonal"),
+        (Mixture([low_rank]), "low rank"),
+    ):
+        assert q.predict_y(data[0], 5)[0].shape == (N, 1)
+        for name, samples in {"elbo": 3, "iwbo": 3, "k_hat": 100}.items():
+            with pytest.raises(NoDensityError, match=why):
+                getattr(q, name)(data, samples)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda n: Samples(n, np.zeros((2, 4))), ValueError, "theta must have shape"),
+        (lambda n: Samples(n, [[np.nan] * L]), ValueError, "theta.*finite|NaN"),
+        (lambda n: Gaussian(n, np.zeros(L)), ValueError, "needs a root or a diagonal"),
+        (lambda n: Gaussian(n, np.zeros(L), -np.eye(L)), ValueError, "positive entries on its"),
+        (lambda n: Gaussian(n, np.zeros(L), diagonal=np.zeros(L)), ValueError, "positive entries"),
+        (lambda n: Mixture([]), ValueError, "at least one"),
+        (lambda n: Mixture([n]), TypeError, "components must be a list of posteriors"),
+        (lambda n: Gaussian(n, np.zeros(L), np.eye(L), num_samples=0), ValueError, "num_samples"),
+    ],
+)
+def test_errors(network, make, error, message):
+    with pytest.raises(error, match=message):
+        make(network)
+
+
+@pytest.mark.parametrize("kind", ["full", "low rank", "samples", "mixture", "linearised"])
+def test_files_keep_them(network, rng, tmp_path, kind):
+    _, kinds = gaussians(network, rng)
+    models = {name: q for name, (q, _) in kinds.items()}
+    models["samples"] = Samples(network, rng.normal(size=(4, L)))
+    models["mixture"] = Mixture([models["full"], models["samples"]])
+    models["linearised"] = gi.inference.Linearised(models["full"])
+    gi.save(models[kind], tmp_path / "model.gi")
+    loaded = gi.load(tmp_path / "model.gi")
+    X = rng.normal(size=(5, D))
+    for one, other in zip(
+        loaded.predict_y(X, 6, seed=0), models[kind].predict_y(X, 6, seed=0), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
