@@ -3,8 +3,10 @@
 import os
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+
+from gpflow_gi.core.whole_file import write_whole
 
 
 class ResultsFolderError(OSError):
@@ -21,7 +23,7 @@ def check_results_folder(path: Path, files: Collection[str]) -> None:
     """
     path = path.resolve()
     if path.is_dir():
-        ours = {*files, *(_part(Path(name)).name for name in files)}
+        ours = {*files, *map(_part, files)}
         others = sorted({entry.name for entry in path.iterdir()} - ours)
         if others:
             raise ResultsFolderError(
@@ -83,17 +85,10 @@ def put_file(path: Path, content: bytes) -> None:
     :param content: of the file.
     :raises ResultsFolderError: if it cannot be written.
     """
-    part = _part(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        write_whole(path, _part(path.name), lambda file: file.write(content))
     except OSError as error:
-        with suppress(OSError):
-            part.unlink()
         raise ResultsFolderError(f"{path} cannot be written: {error.strerror}.") from None
 
 
@@ -108,6 +103,6 @@ def remove_file(path: Path) -> None:
         raise ResultsFolderError(f"{path} cannot be removed: {error.strerror}.") from None
 
 
-def _part(path: Path) -> Path:
+def _part(name: str) -> str:
     """The name of a file until it is whole. One that a killed run left is written over."""
-    return path.with_name(f".{path.name}.part")
+    return f".{name}.part"

@@ -100,14 +100,28 @@ def run(task: Task, started: Callable[[], None]) -> dict[str, Any]:
         that other trials have too.
     """
     function = _prepared(task)
+
+    def content() -> bytes:
+        started()
+        return _outcome(task, function)
+
+    return recorded(task, content)
+
+
+def recorded(task: Task, content: Callable[[], bytes]) -> dict[str, Any]:
+    """Write a trial's record, unless there is one.
+
+    :param content: called to have the content of the record, once the trial is claimed.
+    :return: the record.
+    :raises StopSweepError: if it cannot be written.
+    """
     try:
         with claimed(task.path, task.replaces) as write:
             if write is None:
                 return records.read(task.path)
-            started()
-            content = _outcome(task, function)
-            write(content)
-            return dict(json.loads(content))
+            made = content()
+            write(made)
+            return dict(json.loads(made))
     except RecordNotWrittenError as error:
         raise StopSweepError(str(error)) from None
 

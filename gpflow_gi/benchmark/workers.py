@@ -7,7 +7,6 @@ kept, and the workers of a cluster, which supervise in the same way, may not sta
 :mod:`multiprocessing`.
 """
 
-import json
 import os
 import signal
 import subprocess
@@ -25,10 +24,9 @@ from typing import Any
 import psutil
 
 from . import records
-from .claims import RecordNotWrittenError, claimed
 from .lock import is_running
 from .progress import announce
-from .worker import FINISHED, STARTED, STOP, StopSweepError, Task
+from .worker import FINISHED, STARTED, STOP, StopSweepError, Task, recorded
 
 _FROM_OUTSIDE = ("SIGHUP", "SIGINT", "SIGKILL", "SIGQUIT", "SIGTERM")
 """Signals that others send. Those of a program that crashes by itself are not among them."""
@@ -220,15 +218,7 @@ def write_failure(
     :raises StopSweepError: if it cannot be written.
     """
     failed = records.failed(task.trial, began, seconds, kind, message, output, task.notes)
-    content = records.encode(failed)
-    try:
-        with claimed(task.path, task.replaces) as write:
-            if write is None:
-                return records.read(task.path)
-            write(content)
-            return dict(json.loads(content))
-    except RecordNotWrittenError as error:
-        raise StopSweepError(str(error)) from None
+    return recorded(task, lambda: records.encode(failed))
 
 
 class LocalWorkers:

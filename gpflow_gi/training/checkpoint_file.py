@@ -8,12 +8,10 @@ is.
 from __future__ import annotations
 
 import json
-import os
 import platform
 import re
 import zipfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -24,12 +22,13 @@ import tensorflow as tf
 
 from gpflow_gi._version import __version__
 
+from ..core.whole_file import write_whole
+
 FORMAT = 1
 """It rises when older versions cannot read a file any more."""
 
 UNFINISHED = "gpflow_gi-unfinished"
-"""The name of a file while it is written. It is always the same, so that what a kill leaves behind
-is used again."""
+"""The name of a file while it is written."""
 
 _NAME = re.compile(r"gpflow_gi-checkpoint-(\d+)\.npz")
 _ABOUT = "about.json"
@@ -100,32 +99,7 @@ def write(path: Path, saved: Saved) -> None:
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, value, allow_pickle=False)
 
-    write_whole(path, write_to)
-
-
-def write_whole(path: Path, write_to: Callable[[IO[bytes]], Any]) -> None:
-    """Put a file in its place once all of it is on the disk.
-
-    :raises OSError: if it cannot be written. There is then no trace of it.
-    """
-    unfinished = path.with_name(UNFINISHED)
-    try:
-        with unfinished.open("wb") as file:
-            write_to(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-    except BaseException:
-        with suppress(OSError):
-            unfinished.unlink()
-        raise
-    # The new name too. Some file systems cannot, and do without.
-    with suppress(OSError):
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    write_whole(path, UNFINISHED, write_to)
 
 
 def read(path: Path, dtypes: Mapping[str, Any]) -> Saved:

@@ -16,9 +16,10 @@ import gpflow
 import numpy as np
 import tensorflow as tf
 
+from ..core.whole_file import write_whole
 from ..posteriors.triangle import has_row_units
 from . import checkpoint_file, description, earlier_checkpoints
-from .checkpoint_file import DamagedError, NewerFormatError, Saved
+from .checkpoint_file import UNFINISHED, DamagedError, NewerFormatError, Saved
 from .named_variables import named_variables
 from .record import FitRecord
 
@@ -130,7 +131,7 @@ class Checkpoints:
             checkpoint_file.write(self._directory / name, saved)
             # It names the files to be deleted too, until they are.
             index = json.dumps({"checkpoints": files}, indent=1).encode()
-            checkpoint_file.write_whole(self._directory / INDEX, lambda file: file.write(index))
+            write_whole(self._directory / INDEX, UNFINISHED, lambda file: file.write(index))
             for old in files[:-KEPT]:
                 (self._directory / old).unlink(missing_ok=True)
         except OSError as error:
