@@ -11,7 +11,7 @@ MUTATIONS = [
         "KL of a free Gaussian without minus the number of coordinates",
         "- tf.cast(tf.size(self.mean), self.mean.dtype)",
         "- 0.0",
-        "models/test_exact_limits.py",
+        "models/test_exact_limits.py posteriors/test_posteriors.py layers/test_gp.py",
     ),
     Mutation(
         "KL of a diagonal Gaussian with the log of the deviation for that of the variance",

@@ -22,7 +22,7 @@ OF_THE_LIST = "tests/mutations/test_mutations.py"
 LONGEST = 3600.0
 """Seconds after which tests hang, which finds a fault as well."""
 
-_FOUND = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.MULTILINE)
+_FOUND = re.compile(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", re.MULTILINE)
 
 
 def run(numbers: Iterable[int], out: Path | None) -> list[dict[str, Any]]:
