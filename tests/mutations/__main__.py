@@ -1,6 +1,6 @@
 """Make faults in copies of the code, and see whether the fast tests find them.
 
-python -m tests.mutations [--list] [--only NUMBER ...] [--out FILE]
+python -m tests.mutations [--list] [--only NUMBER ...] [--likely] [--out FILE]
 
 All of it takes an hour on one core. What is in FILE already is not tried again.
 """
@@ -20,6 +20,7 @@ def main() -> int:
         "--list", action="store_true", help="only say what and where the faults are"
     )
     parser.add_argument("--only", type=int, nargs="+", metavar="NUMBER", help="0: no fault at all")
+    parser.add_argument("--likely", action="store_true", help="only the tests that should find it")
     parser.add_argument("--out", type=Path, metavar="FILE", help="of JSON lines")
     arguments = parser.parse_args()
     numbers = arguments.only or range(1, len(MUTATIONS) + 1)
@@ -27,7 +28,7 @@ def main() -> int:
         parser.error(f"numbers go from 0 to {len(MUTATIONS)}")
     if arguments.list:
         return show()
-    results = run(numbers, arguments.out)
+    results = run(numbers, arguments.out, arguments.likely)
     found = sum(bool(result["found_by"]) for result in results)
     print(f"{found} of {len(results)} found.")
     return int(found < len(results))

@@ -47,8 +47,10 @@ def test_a_copy_has_the_fault_and_fast_tests_find_it(tmp_path, monkeypatch, new,
     assert json.loads(out.read_text()) == result
     assert (root / "gpflow_gi" / "code.py").read_text() == "VALUE = 1\n"
 
+    assert (running.run([1], None, likely_only=True)[0]["found_by"]) == ""
+
     # What is in the file is not tried again; what the list says otherwise by now, is.
-    monkeypatch.setattr(running, "_tried", lambda mutation: {"file": "", "found_by": "again"})
+    monkeypatch.setattr(running, "_tried", lambda *_: {"file": "", "found_by": "again"})
     assert running.run([1], out) == [result]
     changed = Mutation(fault.fault, fault.old, "VALUE = 4", fault.tests)
     monkeypatch.setattr(running, "MUTATIONS", [changed])
