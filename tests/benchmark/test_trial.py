@@ -52,17 +52,20 @@ def exact_gp():
     return run_trial(sine(), 0, "gp", TINY, seed=1)
 
 
-QUICKLY_TESTED = {"linear", "gp", "svgp", "dgp-global-2", "bnn-factorised-global"}
+QUICK = {"linear", "gp", "bnn-factorised-global"}
+# Each kind of model with each posterior; in the longest runs with other depths and priors too.
+SLOW = {"svgp", "dgp-global-2", "dgp-local-2", "bnn-factorised", "bnn-local", "bnn-global-scale"}
+SLOW |= {"bnn-global-standard", "bnn-global"}
+
+
+def marks_of(name):
+    if name in QUICK:
+        return []
+    return [pytest.mark.slow if name in SLOW else pytest.mark.longest]
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    "method",
-    [
-        pytest.param(name, marks=[] if name in QUICKLY_TESTED else [pytest.mark.slow])
-        for name in METHODS
-    ],
-)
+@pytest.mark.parametrize("method", [pytest.param(name, marks=marks_of(name)) for name in METHODS])
 def test_every_method_gives_a_whole_record(method, request):
     if method == "gp":
         record = request.getfixturevalue("exact_gp")

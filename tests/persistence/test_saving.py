@@ -138,8 +138,14 @@ def test_deep_gps(inference, mean_function, rng, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("inference", INFERENCE)
-@pytest.mark.parametrize("prior", ["neal", "standard", "scale"])
+@pytest.mark.parametrize(
+    "inference, prior",
+    [
+        *zip(INFERENCE, ["scale", "neal", "standard"] * 2, strict=True),
+        ("global", "neal"),
+        ("factorised", "scale"),
+    ],
+)
 def test_networks(inference, prior, rng, tmp_path):
     X = rng.normal(size=(20, D))
     model = gi.architectures.build_bnn(
@@ -326,6 +332,7 @@ def test_float32(rng, tmp_path):
             gi.load(tmp_path / "model")
 
 
+@pytest.mark.slow
 def test_what_was_read_goes_on_training_as_what_was_saved(rng, tmp_path):
     X = rng.normal(size=(20, D))
     data = X, np.sin(X[:, :1])
