@@ -148,6 +148,18 @@ def test_what_training_had_to_change_is_noted(monkeypatch):
         assert run_trial(sine(), 0, "svgp", TINY).get("notes") == notes
 
 
+def test_rows_to_test_on_play_no_part_in_training():
+    table = sine()
+    tested = np.random.RandomState(1).permutation(60)[54:]
+    X, Y = table.X.copy(), table.Y.copy()
+    X[tested] += 3.0
+    Y[tested] *= 2.0
+    one, other = (run_trial(each, 0, "linear", TINY) for each in (table, replace(table, X=X, Y=Y)))
+    assert one["metrics"]["elbo"] == other["metrics"]["elbo"]
+    assert one["hyperparameters"] == other["hyperparameters"]
+    assert one["metrics"]["rmse"] != other["metrics"]["rmse"]
+
+
 def test_linear_regression_predicts_lines():
     table = sine()
     line = Table("line", table.X, 3 * table.X[:, :1] - 1, table.input_names, "y")

@@ -347,10 +347,10 @@ MUTATIONS = [
         "persistence/test_saving.py",
     ),
     Mutation(
-        "loaded parameters that went through their transform and back, and lost digits",
-        "parameter.unconstrained_variable.assign(unconstrained)",
-        "parameter.unconstrained_variable.read_value()",
-        "persistence/test_saving.py persistence/test_fixtures.py",
+        "priors of loaded parameters, all on what is constrained",
+        'prior_on=described["prior_on"],',
+        'prior_on="constrained",',
+        "persistence/test_saving.py",
     ),
     Mutation(
         "inputs standardised by the rows to test on too",
