@@ -15,13 +15,13 @@ demo: .venv/package
 	$(BIN)/gpflow-gi compare
 
 test: .venv/development
-	$(BIN)/python -m pytest -m "not slow and not longest" --numprocesses 2
+	$(BIN)/python -m pytest -m "not slow and not longest" --numprocesses 2 --dist loadgroup
 
 test-slow: .venv/development
-	$(BIN)/python -m pytest -m slow --numprocesses 2
+	$(BIN)/python -m pytest -m "slow and not longest" --numprocesses 2 --dist loadgroup
 
-# scikit-learn's checks of all estimators, every benchmark in its fast setting, and the README's table
-# of the demo: left out of CI.
+# scikit-learn's checks of all estimators, every benchmark in its fast setting, the README's table of
+# the demo, tutorials and experiments that train many models: left out of CI.
 test-longest: .venv/development
 	$(BIN)/python -m pytest -m longest
 

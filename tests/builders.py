@@ -244,3 +244,13 @@ def assert_slope(function, arguments, directions, gradients):
     np.testing.assert_allclose(
         (ahead - behind) / (2 * step), sum(parts), rtol=1e-6, atol=1e-6 * np.max(np.abs(parts))
     )
+
+
+def hierarchy() -> list[gpflow.kernels.HierarchyNode]:
+    """An input that always counts, and one that counts where a third is 1."""
+    bounds = np.array([[-3.0, 3.0]])
+    gk = gpflow.kernels
+    return [
+        gk.HierarchyNode("always", [0], bounds),
+        gk.HierarchyNode("sometimes", [1], bounds, gk.ActivityCondition({2: 1})),
+    ]

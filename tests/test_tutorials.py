@@ -45,9 +45,20 @@ def test_notebooks_are_in_step(source):
     assert not list(differences(source, notebook)), f"run: make tutorials/{notebook.name}"
 
 
+# Those that train or start so much that they take most of a minute even when they are shortened.
+LONGEST = {"bayesian_neural_networks", "classification_and_images", "uci_from_the_command_line"}
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
-@pytest.mark.parametrize("source", SOURCES, ids=name_of)
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(path, marks=[pytest.mark.longest] if name_of(path) in LONGEST else [])
+        for path in SOURCES
+    ],
+    ids=name_of,
+)
 def test_sources_run(source, monkeypatch):
     # Shortened: where CI is set and DOCS is not, GPflow's reduce_in_tests takes the smaller number.
     monkeypatch.setenv("CI", "1")

@@ -169,7 +169,7 @@ def test_activations_of_any_size_can_be_started_from(rng):
     assert np.isfinite(build_bnn(X, Y, widths=[5], likelihood=noise).elbo((X, Y), seed=0))
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.reference
 def test_the_cubic_toy_data_are_learned_at_the_default_start(reference):
     """A run elsewhere stopped at -3.3 nats per row; the known optimum is near -0.1."""

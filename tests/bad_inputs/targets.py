@@ -377,6 +377,11 @@ _OF_DATA: dict[str, Any] = {
     "DeepGP.check_data": lambda X, Y: model().check_data((X, Y)),
     "posterior.predict_log_density": lambda X, Y: posterior().predict_log_density((X, Y)),
     "DeepGP.elbo of a network": lambda X, Y: network_model().elbo((X, Y), seed=0),
+    "DeepGP.iwbo": lambda X, Y: model().iwbo((X, Y), S, seed=0),
+    "DeepGP.log_importance_weights": lambda X, Y: model().log_importance_weights((X, Y), S, seed=0),
+    "DeepGP.training_loss_closure": lambda X, Y: model().training_loss_closure(
+        (X, Y), compile=False, seed=0
+    )(),
 }
 _IN_FULL = (
     "DeepGP.elbo",
@@ -397,30 +402,6 @@ for _name, _method in _OF_DATA.items():
         {"X": "array", "Y": "array"},
         few=_name not in _IN_FULL,
     )
-_add(
-    "models",
-    "DeepGP.iwbo",
-    lambda X, Y: model().iwbo((X, Y), S, seed=0),
-    {"X": X, "Y": Y},
-    {"X": "array", "Y": "array"},
-    few=True,
-)
-_add(
-    "models",
-    "DeepGP.log_importance_weights",
-    lambda X, Y: model().log_importance_weights((X, Y), S, seed=0),
-    {"X": X, "Y": Y},
-    {"X": "array", "Y": "array"},
-    few=True,
-)
-_add(
-    "models",
-    "DeepGP.training_loss_closure",
-    lambda X, Y: model().training_loss_closure((X, Y), compile=False, seed=0)(),
-    {"X": X, "Y": Y},
-    {"X": "array", "Y": "array"},
-    few=True,
-)
 _add(
     "models",
     "DeepGP.elbo of labels",

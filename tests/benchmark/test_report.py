@@ -52,6 +52,10 @@ def sweep(folder, datasets=("yacht", "boston", "mine"), num_splits=3):
     return folder
 
 
+# In one process, so that one report serves all that look at it.
+pytestmark = pytest.mark.xdist_group("report")
+
+
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """The folder of a report, and what the command said of it."""

@@ -148,7 +148,7 @@ def test_odd_names_of_methods_budgets_hosts_and_errors(tmp_path):
     "reports",
     [
         pytest.param(range(1), id="one"),
-        pytest.param(range(1, 6), id="five", marks=pytest.mark.slow),
+        pytest.param(range(1, 6), id="five", marks=pytest.mark.longest),
         pytest.param(range(6, 106), id="hundred", marks=pytest.mark.longest),
     ],
 )

@@ -52,17 +52,20 @@ def exact_gp():
     return run_trial(sine(), 0, "gp", TINY, seed=1)
 
 
-QUICKLY_TESTED = {"linear", "gp", "svgp", "dgp-global-2", "bnn-factorised-global"}
+QUICK = {"linear", "gp", "bnn-factorised-global"}
+# Each kind of model with each posterior; in the longest runs with other depths and priors too.
+SLOW = {"svgp", "dgp-global-2", "dgp-local-2", "bnn-factorised", "bnn-local", "bnn-global-scale"}
+SLOW |= {"bnn-global-standard", "bnn-global"}
+
+
+def marks_of(name):
+    if name in QUICK:
+        return []
+    return [pytest.mark.slow if name in SLOW else pytest.mark.longest]
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    "method",
-    [
-        pytest.param(name, marks=[] if name in QUICKLY_TESTED else [pytest.mark.slow])
-        for name in METHODS
-    ],
-)
+@pytest.mark.parametrize("method", [pytest.param(name, marks=marks_of(name)) for name in METHODS])
 def test_every_method_gives_a_whole_record(method, request):
     if method == "gp":
         record = request.getfixturevalue("exact_gp")
@@ -143,6 +146,18 @@ def test_what_training_had_to_change_is_noted(monkeypatch):
     for returned, notes in ((record, [str(record.recoveries[0])]), (plain, None)):
         monkeypatch.setattr(train, "fit", lambda *_, returned=returned, **__: returned)
         assert run_trial(sine(), 0, "svgp", TINY).get("notes") == notes
+
+
+def test_rows_to_test_on_play_no_part_in_training():
+    table = sine()
+    tested = np.random.RandomState(1).permutation(60)[54:]
+    X, Y = table.X.copy(), table.Y.copy()
+    X[tested] += 3.0
+    Y[tested] *= 2.0
+    one, other = (run_trial(each, 0, "linear", TINY) for each in (table, replace(table, X=X, Y=Y)))
+    assert one["metrics"]["elbo"] == other["metrics"]["elbo"]
+    assert one["hyperparameters"] == other["hyperparameters"]
+    assert one["metrics"]["rmse"] != other["metrics"]["rmse"]
 
 
 def test_linear_regression_predicts_lines():

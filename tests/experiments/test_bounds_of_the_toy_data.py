@@ -148,7 +148,7 @@ def test_a_tiny_sweep(monkeypatch, parameter, values):
     assert len(draw(sweep, results)) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.compiled
 def test_the_fast_run_shows_the_effect_of_the_priors_scale():
     scales, _ = run("prior-scale", fast=True)

@@ -47,6 +47,7 @@ def test_run_ends_with_one_table(diabetes_run):
     assert str(out) in lines[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_run_writes_numbers_and_figures(diabetes_run):
     out, _ = diabetes_run

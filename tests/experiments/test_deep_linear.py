@@ -58,7 +58,7 @@ def test_bounds_lie_below_the_evidence(monkeypatch, tmp_path):
     assert all(len(line) <= 80 for line in study.summary(read).splitlines())
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_global_at_depth_ten_is_near_the_evidence_and_factorised_is_not(monkeypatch):
     usual = replace(deep_linear.USUAL, widths=(50,), depths=(10,))
     monkeypatch.setattr(deep_linear, "USUAL", usual)

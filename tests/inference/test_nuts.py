@@ -144,6 +144,10 @@ def _variance(density, values):
 # ------------------------------------------------------------------------------- a small network
 
 
+# One chain of draws for all that look at it.
+of_the_sampled = pytest.mark.xdist_group("nuts")
+
+
 @pytest.fixture(scope="module")
 def sampled():
     rng = np.random.default_rng(1)
@@ -162,6 +166,7 @@ def sampled():
     return X, Y, result
 
 
+@of_the_sampled
 @pytest.mark.longest
 def test_predictions_average_over_the_draws(sampled):
     X, Y, result = sampled
@@ -186,6 +191,7 @@ def test_predictions_average_over_the_draws(sampled):
     np.testing.assert_allclose(covariance[0], np.cov(f[..., 0].T, ddof=0), atol=1e-10)
 
 
+@of_the_sampled
 @pytest.mark.slow
 def test_few_samples_come_from_all_chains(sampled):
     X, _, result = sampled
@@ -195,6 +201,8 @@ def test_few_samples_come_from_all_chains(sampled):
     np.testing.assert_array_equal(np.array(which) // result.num_draws, np.repeat(np.arange(4), 2))
 
 
+@of_the_sampled
+@pytest.mark.slow
 def test_diagnostics_are_of_what_is_identified(sampled):
     _, _, result = sampled
     assert result.r_hat.keys() == result.effective_sample_size.keys() == {"f", "log density"}
@@ -206,6 +214,8 @@ def test_diagnostics_are_of_what_is_identified(sampled):
     assert result.seconds > 0
 
 
+@of_the_sampled
+@pytest.mark.slow
 def test_there_is_no_bound(sampled):
     X, Y, result = sampled
     model = result.model
@@ -373,12 +383,14 @@ def with_python_function() -> DeepGP:
             r"target_acceptance must be below 1, but is 1\.0",
         ),
         (lambda: nuts(network(), (X, Y), seed="seed"), "seed must be an integer"),
-        (
-            lambda: nuts(with_python_function(), (X, Y)),
-            "XLA cannot compile the model; pass jit_compile=False",
-        ),
     ]
 )
 def test_errors(call, message):
     with raises(ValueError, message):
         call()
+
+
+@pytest.mark.slow
+def test_what_xla_cannot_compile_is_said():
+    with raises(ValueError, "XLA cannot compile the model; pass jit_compile=False"):
+        nuts(with_python_function(), (X, Y))

@@ -22,6 +22,8 @@ from gpflow.kernels.categorical import Categorical
 import gpflow_gi as gi
 from gpflow_gi.kernels import batched
 
+from ..builders import hierarchy
+
 S, M, N = 3, 4, 5
 
 
@@ -38,14 +40,6 @@ class Case:
 
     output_dim: int = 2
     """P of the layer."""
-
-
-def hierarchy() -> list[gk.HierarchyNode]:
-    bounds = np.array([[-3.0, 3.0]])
-    return [
-        gk.HierarchyNode("always", [0], bounds),
-        gk.HierarchyNode("sometimes", [1], bounds, gk.ActivityCondition({2: 1})),
-    ]
 
 
 def categorical() -> Categorical:

@@ -1,5 +1,7 @@
 """Dense layers: as GP layers with the BNN kernel, and their draws against their moments."""
 
+import itertools
+
 import gpflow
 import numpy as np
 import pytest
@@ -25,9 +27,14 @@ def pushed(nonlinearity, X):
     return gi.nonlinearities.as_nonlinearity(nonlinearity)(X)
 
 
-@pytest.mark.parametrize("nonlinearity", ["relu", "tanh", "erf", "identity"])
-@pytest.mark.parametrize("M", [2, 4, 20])  # fewer than the 4 units, as many, and far more
-@pytest.mark.parametrize("precision", ["diagonal", "full"])
+# The spaces to compute in depend on M and on the precision, and know nothing of nonlinearities.
+@pytest.mark.parametrize(
+    "M, nonlinearity, precision",
+    [  # M: fewer than the 4 units, as many, and far more
+        *itertools.product([2, 4, 20], ["relu", "tanh", "erf", "identity"], ["diagonal"]),
+        *zip([2, 4, 20, 20], ["relu", "tanh", "erf", "identity"], 4 * ["full"], strict=True),
+    ],
+)
 def test_a_gp_layer_with_the_bnn_kernel_is_a_dense_layer(M, nonlinearity, precision, rng):
     """The paper's eq. 20; with M > 4 the kernel matrix k(U, U) is singular."""
     gpflow.config.set_default_jitter(1e-13)

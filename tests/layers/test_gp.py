@@ -10,7 +10,7 @@ from gpflow.kernels import SquaredExponential as SE
 import gpflow_gi as gi
 from gpflow_gi.core.random import as_seed
 
-from ..builders import NUM_INDUCING, random_posterior
+from ..builders import NUM_INDUCING, random_dense_posterior, random_posterior
 
 D, P, S = 2, 3, 4
 KINDS = ["global", "full", "local", "prior"]
@@ -20,9 +20,13 @@ def kernels():
     return [SE(1.2, 0.8), Matern32(0.7, 1.5), SE(0.5, 2.0) + Linear(0.3)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "own"])
 def test_separate_kernels_are_layers_of_one_output_each(kind, rng):
-    posterior = random_posterior(rng, kind, P, D)
+    """Also where each output has a precision of its own."""
+    if kind == "own":
+        posterior = random_dense_posterior(rng, kind, D, P)
+    else:
+        posterior = random_posterior(rng, kind, P, D)
     layer = gi.layers.GPLayer(kernels(), P, posterior)
     U = tf.constant(rng.normal(size=(NUM_INDUCING, D)))
     X = tf.constant(rng.normal(size=(S, 5, D)))
@@ -41,11 +45,12 @@ def test_separate_kernels_are_layers_of_one_output_each(kind, rng):
         elif kind == "prior":
             one = posterior
         else:
+            Lambda = posterior.pseudo_precision
             one = gi.posteriors.GlobalInducing(
                 NUM_INDUCING,
                 1,
                 pseudo_outputs=posterior.pseudo_outputs[:, p : p + 1],
-                pseudo_precision=posterior.pseudo_precision,
+                pseudo_precision=Lambda[p] if kind == "own" else Lambda,
                 precision="full" if kind == "full" else "diagonal",
             )
         single = gi.layers.GPLayer(kernel, 1, one).condition(U)
@@ -79,7 +84,10 @@ def test_gpflows_multioutput_kernels_mean_the_same(kind, rng):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_marginal_prediction_is_the_mean_over_draws(kind, rng):
-    """z integrated out row by row, and z drawn: the same distribution of every row."""
+    """z integrated out row by row, and z drawn: the same distribution of every row.
+
+    Outputs are independent of each other.
+    """
     layer = gi.layers.GPLayer(kernels(), P, random_posterior(rng, kind, P, D))
     U = tf.constant(rng.normal(size=(NUM_INDUCING, D)))
     X = tf.constant(rng.normal(size=(2, D)))
@@ -90,6 +98,8 @@ def test_marginal_prediction_is_the_mean_over_draws(kind, rng):
     assert np.all(np.abs(draws.mean(0) - mean) < 5 * standard_error)
     # The variance of a Gaussian's sample variance is 2 var^2 / (n - 1).
     assert np.all(np.abs(draws.var(0) / variance - 1) < 5 * np.sqrt(2 / len(draws)))
+    for row in np.moveaxis(draws, 1, 0):
+        assert np.all(np.abs(np.corrcoef(row.T) - np.eye(P)) < 5 / np.sqrt(len(draws)))
 
 
 def test_conditioning_on_samples_is_conditioning_on_each(rng):

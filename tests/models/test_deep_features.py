@@ -223,6 +223,7 @@ def test_a_class_of_ones_own_is_not_looked_for(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("model", ["sequential", "nested", "own model"], indirect=True)
 def test_posterior_and_draws_are_of_the_model_as_it_was(model, rng):
     X = rng.normal(size=(4, D))
     posterior, draws = model.posterior(3, seed=0), model.sample_functions(3, seed=0)
@@ -244,6 +245,7 @@ def test_checkpoints_hold_the_network(model, rng, tmp_path):
     np.testing.assert_array_equal(expected, model.predict_f(X, seed=0)[0])
 
 
+@pytest.mark.slow
 def test_a_run_resumes_with_the_network(rng, tmp_path):
     data = random_data(rng, N)
     tf_keras.utils.set_random_seed(0)

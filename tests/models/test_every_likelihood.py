@@ -230,6 +230,7 @@ def test_monte_carlo_likelihoods_are_seeded(
         assert np.all(first != other)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("likelihood_class", [gl.Softmax, gl.SwitchedLikelihood])
 def test_eager_and_compiled_agree(likelihood_class: type, rng: np.random.Generator) -> None:

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 import gpflow_gi as gi
+from gpflow_gi.core.random import as_seed
 from gpflow_gi.models import importance
 
 from ..builders import bounds, mean_and_standard_error, random_bnn, random_data, random_deep_gp
@@ -99,6 +100,13 @@ def test_weights_are_unbiased_for_the_evidence(kernel, rng):
     estimates = [float(model.iwbo((X, Y), 20, seed=seed)) for seed in range(50)]
     mean, error = mean_and_standard_error(estimates)
     assert elbo < mean < evidence + 5 * error
+
+
+def test_every_chunk_has_noise_of_its_own(monkeypatch, rng):
+    monkeypatch.setattr(importance, "MOST_SAMPLES_AT_ONCE", 2)
+    model = random_bnn(rng, ("global", "own"), num_data=6, noise=1.0)
+    X, Y = map(tf.constant, random_data(rng, N=6))
+    assert len(set(importance.log_weights(model, X, Y, 5, as_seed(3)).numpy())) == 5
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from ..builders import NUM_INDUCING, random_conv_layer
 from ..kernels.test_every_kernel import TESTED as KERNELS
 from ..models.test_every_likelihood import TESTED as LIKELIHOODS
 from ..models.test_every_likelihood import log_normal
+from .fixtures import own_code
 
 D = 2
 INFERENCE = gi.architectures.networks.INFERENCE
@@ -138,8 +139,14 @@ def test_deep_gps(inference, mean_function, rng, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("inference", INFERENCE)
-@pytest.mark.parametrize("prior", ["neal", "standard", "scale"])
+@pytest.mark.parametrize(
+    "inference, prior",
+    [
+        *zip(INFERENCE, ["scale", "neal", "standard"] * 2, strict=True),
+        ("global", "neal"),
+        ("factorised", "scale"),
+    ],
+)
 def test_networks(inference, prior, rng, tmp_path):
     X = rng.normal(size=(20, D))
     model = gi.architectures.build_bnn(
@@ -255,19 +262,6 @@ def test_priors_on_parameters_and_what_is_not_trained(rng, tmp_path):
     np.testing.assert_array_equal(model.log_prior_density(), read.log_prior_density())
 
 
-def doubled(x):
-    return 2 * tf.nn.relu(x)
-
-
-class Leaky(gpflow.Module):
-    def __init__(self):
-        super().__init__()
-        self.slope = gpflow.Parameter(0.1, transform=gpflow.utilities.positive())
-
-    def __call__(self, x):
-        return tf.where(x > 0, x, self.slope * x)
-
-
 def network_with(function, rng):
     layers = [
         gi.layers.DenseLayer(D, 3, gi.posteriors.GlobalInducing(4, 3)),
@@ -282,13 +276,15 @@ def network_with(function, rng):
     )
 
 
-@pytest.mark.parametrize("function", [doubled, Leaky()], ids=["function", "module"])
+@pytest.mark.parametrize(
+    "function", [own_code.doubled, own_code.Leaky()], ids=["function", "module"]
+)
 def test_code_of_ones_own_has_to_be_handed_over(function, rng, tmp_path):
     model = shaken(network_with(function, rng))
     name = getattr(function, "__name__", "Leaky")
-    thing = globals()[name]
+    thing = getattr(own_code, name)
     X = rng.normal(size=(5, D))
-    with pytest.warns(UserWarning, match=rf"test_saving:{name}, .*trusted=\[{name}\]"):
+    with pytest.warns(UserWarning, match=rf"own_code:{name}, .*trusted=\[{name}\]"):
         gi.save(model, tmp_path / "model")
     for given in ({"trusted": [thing]}, {"custom_objects": {name: thing}}):
         assert_same(model, gi.load(tmp_path / "model", **given), X)
@@ -326,6 +322,7 @@ def test_float32(rng, tmp_path):
             gi.load(tmp_path / "model")
 
 
+@pytest.mark.slow
 def test_what_was_read_goes_on_training_as_what_was_saved(rng, tmp_path):
     X = rng.normal(size=(20, D))
     data = X, np.sin(X[:, :1])

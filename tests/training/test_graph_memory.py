@@ -31,7 +31,12 @@ def graphs_and_gradients():
 
 
 @pytest.mark.parametrize(
-    "kind", ["linear", *(pytest.param(kind, marks=pytest.mark.slow) for kind in list(BUILD)[1:])]
+    "kind",
+    [
+        "linear",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("deep GP", "network")),
+        pytest.param("svgp", marks=pytest.mark.longest),
+    ],
 )
 def test_a_run_leaves_no_graph(kind):
     settings = {"steps": 2, "batch_size": 5}

@@ -21,15 +21,15 @@ def run(folder, *names):
     return json.loads((folder / "answers.json").read_text("utf-8"))
 
 
-@pytest.fixture(scope="module")
-def steps(tmp_path_factory):
-    return run(tmp_path_factory.mktemp("steps"), "objective", "draws")
+# One process answers all, which needs as long to start as to answer.
+pytestmark = pytest.mark.xdist_group("replicas")
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    names = ("failures", "resumption", "fixed_parameters", "saved_model", "augmentation")
-    return run(tmp_path_factory.mktemp("runs"), *names, "refusals", "single_precision")
+    names = ("same_parameters", "objective", "draws", "failures", "resumption", "fixed_parameters")
+    names += ("saved_model", "augmentation", "refusals", "single_precision")
+    return run(tmp_path_factory.mktemp("runs"), *names)
 
 
 def assert_close(a, b, tolerance):
@@ -39,8 +39,8 @@ def assert_close(a, b, tolerance):
 
 
 @pytest.mark.slow
-def test_parameters_are_those_of_one_device(tmp_path):
-    answers = run(tmp_path, "same_parameters")["same_parameters"]
+def test_parameters_are_those_of_one_device(runs):
+    answers = runs["same_parameters"]
     assert len(answers) == 8
     for alone, shared in zip(answers[::2], answers[1::2], strict=True):
         assert alone["case"] == shared["case"]
@@ -52,9 +52,9 @@ def test_parameters_are_those_of_one_device(tmp_path):
 
 
 @pytest.mark.slow
-def test_replicas_objectives_add_up_to_that_of_one_device(steps):
+def test_replicas_objectives_add_up_to_that_of_one_device(runs):
     """The KL divergence and the log prior among it, with its weight, whatever the shares."""
-    answers = steps["objective"]
+    answers = runs["objective"]
     for alone, two, three in zip(answers[::3], answers[1::3], answers[2::3], strict=True):
         assert alone["sizes"] == [sum(two["sizes"])] == [sum(three["sizes"])]
         for shared, num in ((two, 2), (three, 3)):
@@ -70,8 +70,8 @@ def test_replicas_objectives_add_up_to_that_of_one_device(steps):
 
 
 @pytest.mark.slow
-def test_replicas_draw_independently(steps):
-    (answer,) = steps["draws"]
+def test_replicas_draw_independently(runs):
+    (answer,) = runs["draws"]
     first, second = np.array(answer["hidden"])  # [S, N, P] at the same rows
     assert not np.any(first == second)
     noise = [(h - h.mean(axis=0)).ravel() for h in (first, second)]
@@ -82,7 +82,7 @@ def test_replicas_draw_independently(steps):
     assert answer["seeds"][0] == answer["one device's"] != answer["seeds"][1]
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_a_deep_gp_trains_as_on_one_device(tmp_path):
     answers = run(tmp_path, "deep")["deep"]
     ends = np.array([np.mean(answer["end"]) for answer in answers]).reshape(2, 3)
@@ -102,6 +102,7 @@ def test_failures_are_found_and_undone(runs):
     assert [a["parameters"][".level"] for a in answers[::2]] == [0.5, 0.0, 0.5]
 
 
+@pytest.mark.slow
 def test_interrupt_and_resumption(runs):
     (answer,) = runs["resumption"]
     assert answer["saved"] == ["gpflow_gi-checkpoint-12.npz"] and answer["step"] == 30
@@ -110,17 +111,20 @@ def test_interrupt_and_resumption(runs):
     assert kind == "ValueError" and "replicas = 2, but this one has replicas = 1" in text
 
 
+@pytest.mark.slow
 def test_fixed_parameters_stay(runs):
     (answer,) = runs["fixed_parameters"]
     assert answer["fitted"][".noise"] == 1.0 and not answer["noise"]
     assert answer["fitted"][".scale"][0] != 1.0 and answer["scale"]
 
 
+@pytest.mark.slow
 def test_a_saved_model_is_like_any_other(runs):
     (answer,) = runs["saved_model"]
     assert answer["saved"] == answer["loaded"]
 
 
+@pytest.mark.slow
 def test_replicas_share_rows_that_are_augmented_already(runs):
     alone, shared = runs["augmentation"]
     assert_close(alone["parameters"], shared["parameters"], 1e-6)
@@ -128,11 +132,13 @@ def test_replicas_share_rows_that_are_augmented_already(runs):
     assert all(bound != objective for bound, objective in alone["bounds"])
 
 
+@pytest.mark.slow
 def test_single_precision(runs):
     alone, shared = runs["single_precision"]
     assert_close(alone, shared, 1e-6)
 
 
+@pytest.mark.slow
 def test_refusals(runs):
     (answer,) = runs["refusals"]
     expected = {

@@ -332,6 +332,7 @@ def test_default_float_decides_the_type():
         gpflow.config.set_default_float(np.float64)
 
 
+@pytest.mark.slow
 def test_xla():
     """The same numbers, where no random ones are involved; minibatches work too."""
     data, models = linear_data(), [LinearModel(20) for _ in range(2)]
