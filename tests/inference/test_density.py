@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from gpflow.likelihoods import Gaussian
+from gpflow_gi.inference.density import WeightDensity
 from scipy.stats import gamma, norm
 
-from gpflow_gi.inference.density import WeightDensity
 from gpflow_gi.layers import DenseLayer
 from gpflow_gi.models import DeepGP
 from gpflow_gi.nonlinearities import tanh
