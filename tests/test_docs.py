@@ -225,6 +225,14 @@ def test_the_mathematics_runs(capsys):
         np.testing.assert_allclose(np.float64(numbers), np.float64(others), rtol=0.2, err_msg=name)
 
 
+def test_contributing_runs():
+    run("contributing.md", {})
+    blocks = re.findall(
+        r"^```python\n(.*?)^```$", (DOCS / "contributing.md").read_text("utf-8"), re.S | re.M
+    )
+    assert len(blocks) == 2 and all(len(block.splitlines()) <= 40 for block in blocks)
+
+
 def test_troubleshooting_runs(capsys):
     X = np.linspace(-1.0, 1.0, 20)[:, None]
     model = gi.architectures.build_deep_gp(X, X, num_inducing=5)

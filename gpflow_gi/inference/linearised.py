@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..core.random import Seed, as_seed, fold_in
-from ..core.validation import positive_integer
+from ..core.validation import positive_integer, shown
 from ..models import Draws, Predictive
 from .curvature import jacobian
 from .gaussian import Gaussian
@@ -67,8 +67,13 @@ class Linearised(Predictive):
         """Take the weights' posterior.
 
         :param posterior: over the weights of the network.
+        :raises TypeError: if it is no :class:`Gaussian`.
         """
         super().__init__()
+        if not isinstance(posterior, Gaussian):
+            raise TypeError(
+                f"posterior must be a gpflow_gi.inference.Gaussian, but is {shown(posterior)}."
+            )
         self.posterior_of_weights = posterior
         self.num_samples = posterior.num_samples
 

@@ -114,7 +114,7 @@ def search(
 ) -> tuple[DeepGP, LogJoint, tf.Tensor]:
     """Check the arguments of :func:`map_estimate`, and maximise from so many starts.
 
-    :param num_starts: S.
+    :param num_starts: S, how many.
     :param seed: [2].
     :param precise: see :func:`gpflow_gi.inference.maximise.maximise`.
     :return: a copy of the network with the likelihood that was learned, its log joint density, and

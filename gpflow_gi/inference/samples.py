@@ -55,8 +55,8 @@ class Samples(WeightPosterior):
 def stratified(num_samples: int, num_parts: int, seed: tf.Tensor) -> tf.Tensor:
     """Numbers below `num_parts`, one from each of S equal parts of them, in ascending order: [S].
 
-    :param num_samples: S.
-    :param num_parts: T.
+    :param num_samples: S, how many.
+    :param num_parts: T, how many.
     :param seed: [2].
     """
     # floor((s + u_s) T / S), u_s ~ U(0, 1)

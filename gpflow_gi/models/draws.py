@@ -48,7 +48,7 @@ class Draws(ABC):
 
         So it can be kept outside of the graph in which the first call may be.
 
-        :param input_dim: D.
+        :param input_dim: D, the columns of the rows to come.
         """
 
     def __call__(self, X: tf.Tensor, seed: Any) -> tf.Tensor:

@@ -55,7 +55,7 @@ class Predictive(TrainingLoss, BayesianModel):
     """The number of rows that the model is trained on. The expected log likelihood of a minibatch
     is scaled by num_data over the batch's rows; nothing else is."""
 
-    num_samples: int = 1
+    num_samples: int
     """S for the bound, where a call does not say otherwise."""
 
     @property
@@ -91,14 +91,14 @@ class Predictive(TrainingLoss, BayesianModel):
     def numbers_per_row(self, num_samples: int) -> int:
         """The count of numbers per row in the largest array of a prediction.
 
-        :param num_samples: S.
+        :param num_samples: S, how many.
         """
         return num_samples * self.width()
 
     def numbers_per_sample(self, num_rows: int) -> int:
         """The count of numbers in the largest array of one joint draw at so many rows.
 
-        :param num_rows: N.
+        :param num_rows: N, how many.
         """
         return num_rows * self.width()
 
@@ -221,7 +221,7 @@ class Predictive(TrainingLoss, BayesianModel):
         :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
         :param num_samples: S, at least 25.
         :param seed: see the class.
-        :return: k.
+        :return: the shape k.
         :raises ValueError: as :meth:`log_importance_weights`, or if there are too few samples.
         :raises NoDensityError: if the posterior has no density.
         """
@@ -420,7 +420,7 @@ class Predictive(TrainingLoss, BayesianModel):
     ) -> Callable[[tf.Tensor], tf.Tensor]:
         """Draws that are the same functions at every call, for :class:`FunctionDraws`.
 
-        :param num_samples: S.
+        :param num_samples: S, how many.
         :param seed: [2].
         :param num_features: F, or None; see :meth:`sample_functions`.
         :return: from X [N, D] to [S, N, P]; its ``is_pathwise`` as that of FunctionDraws.

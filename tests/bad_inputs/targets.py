@@ -1121,6 +1121,77 @@ _add(
     left_out=("31 digits", "None", "NumPy's two", "unsigned two", "two", "a half", "400 digits"),
 )
 
+
+def _found(name: str) -> Callable[..., Any]:
+    def call(X: Any = X, Y: Any = Y, model: Any = None, **settings: Any) -> Any:
+        settings = {"steps": 1, **settings}
+        method = getattr(gi.inference, name)
+        return method(network() if model is None else model, (X, Y), **settings)
+
+    return call
+
+
+_SEARCH: dict[str, Any] = {
+    "steps": COUNTS,
+    "batch_size": COUNTS,
+    "learning_rate": NUMBERS,
+    "train_likelihood": FLAGS,
+    "seed": SEEDS,
+}
+for _name, _more in {
+    "map_estimate": {},
+    "laplace": {
+        "structure": CHOICES,
+        "curvature": CHOICES,
+        "prior_precision": CHOICES,
+        "predictive": CHOICES,
+    },
+    "ensemble": {"num_members": COUNTS},
+}.items():
+    _add(
+        "inference", _name, _found(_name), {"X": X, "Y": Y}, dict.fromkeys("XY", "array"), few=True
+    )
+    _add(
+        "inference",
+        _name,
+        _found(_name),
+        {},
+        {"model": OBJECTS, **_SEARCH, **_more},
+        left_out=("31 digits", "None", "400 digits"),
+    )
+
+_SIZE = 3  # of one dense layer's weights to one output, with a bias
+
+
+def _weights_of(name: str) -> Callable[..., Any]:
+    def call(**arguments: Any) -> Any:
+        layers = [DenseLayer(D, 1, Prior())]
+        model = DeepGP(layers, gpflow.likelihoods.Gaussian(), num_data=N)
+        posterior = getattr(gi.inference, name)(model, **arguments)
+        return posterior.predict_y(X, 2, seed=0)
+
+    return call
+
+
+_add(
+    "inference",
+    "Samples",
+    _weights_of("Samples"),
+    {"theta": np.zeros((2, _SIZE))},
+    {"theta": "array", "num_samples": COUNTS},
+)
+_add(
+    "inference",
+    "Gaussian",
+    _weights_of("Gaussian"),
+    {"mean": np.zeros(_SIZE), "root": np.eye(_SIZE), "diagonal": np.ones(_SIZE)},
+    {"mean": "array", "root": "array", "diagonal": "array", "num_samples": COUNTS},
+    left_out=("None",),
+)
+_add("inference", "WeightSpace", gi.inference.WeightSpace, {}, {"model": OBJECTS})
+_add("inference", "Mixture", gi.inference.Mixture, {}, {"components": OBJECTS})
+_add("inference", "Linearised", gi.inference.Linearised, {}, {"posterior": OBJECTS})
+
 # ----------------------------------------------------------------------------------------- plotting
 
 

@@ -103,7 +103,9 @@ def test_every_public_function_has_cases():
         "KerasDeepGP", "KernelBasis", "Layer", "LayerDraw", "LayerFunction", "LoadError",
         "NonFiniteError", "NutsResult", "Posterior", "Prior", "Report", "SaveError", "UCISet",
         "WeightPrior", "WeightScale", "DataError", "Array", "Recovery", "RecoveryWarning",
-        "ConvergenceWarning", "Objective", "Elbo",
+        "ConvergenceWarning", "Objective", "Elbo", "Draws", "Predictive", "NoDensityError",
+        "DensityPosterior", "Ensemble", "Laplace", "LayerCoordinates", "MapEstimate",
+        "WeightDraws", "WeightPosterior",
         # Without arguments.
         "diabetes",
     }  # fmt: skip

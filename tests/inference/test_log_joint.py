@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from gpflow.likelihoods import Gaussian
-from gpflow_gi.inference.density import WeightDensity
 from scipy.stats import gamma, norm
 
+from gpflow_gi.inference import WeightSpace
+from gpflow_gi.inference.log_joint import LogJoint
 from gpflow_gi.layers import DenseLayer
 from gpflow_gi.models import DeepGP
 from gpflow_gi.nonlinearities import tanh
@@ -26,10 +27,10 @@ def test_it_is_that_of_the_prior_and_of_the_targets(is_random, rng):
         DenseLayer(WIDTH, 1, Prior(), prior=NealPrior(0.7), bias=False),
     ]
     model = DeepGP(layers, Gaussian(NOISE), num_data=N)
-    density = WeightDensity(model, tf.constant(X), tf.constant(Y))
+    density = LogJoint(WeightSpace(model), model.likelihood, tf.constant(X), tf.constant(Y))
     num_lower = (D + 1) * WIDTH
-    assert density.size == num_lower + is_random + WIDTH
-    states = rng.normal(size=(4, density.size))
+    assert density.space.size == num_lower + is_random + WIDTH
+    states = rng.normal(size=(4, density.space.size))
     expected = []
     for state in states:
         lower, rest = state[:num_lower], state[num_lower:]
