@@ -1,12 +1,13 @@
-"""The density that chains move in, over all weights in units of their prior and logs of scales."""
+"""log p(Y, theta), over all weights in units of their prior and logs of their scales."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from gpflow.likelihoods import Gaussian
-from gpflow_gi.inference.density import WeightDensity
 from scipy.stats import gamma, norm
 
+from gpflow_gi.inference import WeightSpace
+from gpflow_gi.inference.log_joint import LogJoint
 from gpflow_gi.layers import DenseLayer
 from gpflow_gi.models import DeepGP
 from gpflow_gi.nonlinearities import tanh
@@ -26,10 +27,11 @@ def test_it_is_that_of_the_prior_and_of_the_targets(is_random, rng):
         DenseLayer(WIDTH, 1, Prior(), prior=NealPrior(0.7), bias=False),
     ]
     model = DeepGP(layers, Gaussian(NOISE), num_data=N)
-    density = WeightDensity(model, tf.constant(X), tf.constant(Y))
+    space = WeightSpace(model)
+    log_joint = LogJoint(space, model.likelihood, tf.constant(X), tf.constant(Y))
     num_lower = (D + 1) * WIDTH
-    assert density.size == num_lower + is_random + WIDTH
-    states = rng.normal(size=(4, density.size))
+    assert space.size == num_lower + is_random + WIDTH
+    states = rng.normal(size=(4, space.size))
     expected = []
     for state in states:
         lower, rest = state[:num_lower], state[num_lower:]
@@ -41,4 +43,4 @@ def test_it_is_that_of_the_prior_and_of_the_targets(is_random, rng):
         if is_random:  # s ~ Gamma(3, 1.5), and ds = s dlog s
             value += gamma(3.0, scale=1 / 1.5).logpdf(np.exp(log_s)) + log_s
         expected.append(value)
-    np.testing.assert_allclose(density(tf.constant(states)), expected, rtol=1e-10)
+    np.testing.assert_allclose(log_joint(tf.constant(states)), expected, rtol=1e-10)
