@@ -1,4 +1,4 @@
-"""The density that chains move in, over all weights in units of their prior and logs of scales."""
+"""log p(Y, theta), over all weights in units of their prior and logs of their scales."""
 
 import numpy as np
 import pytest
@@ -27,10 +27,11 @@ def test_it_is_that_of_the_prior_and_of_the_targets(is_random, rng):
         DenseLayer(WIDTH, 1, Prior(), prior=NealPrior(0.7), bias=False),
     ]
     model = DeepGP(layers, Gaussian(NOISE), num_data=N)
-    density = LogJoint(WeightSpace(model), model.likelihood, tf.constant(X), tf.constant(Y))
+    space = WeightSpace(model)
+    log_joint = LogJoint(space, model.likelihood, tf.constant(X), tf.constant(Y))
     num_lower = (D + 1) * WIDTH
-    assert density.space.size == num_lower + is_random + WIDTH
-    states = rng.normal(size=(4, density.space.size))
+    assert space.size == num_lower + is_random + WIDTH
+    states = rng.normal(size=(4, space.size))
     expected = []
     for state in states:
         lower, rest = state[:num_lower], state[num_lower:]
@@ -42,4 +43,4 @@ def test_it_is_that_of_the_prior_and_of_the_targets(is_random, rng):
         if is_random:  # s ~ Gamma(3, 1.5), and ds = s dlog s
             value += gamma(3.0, scale=1 / 1.5).logpdf(np.exp(log_s)) + log_s
         expected.append(value)
-    np.testing.assert_allclose(density(tf.constant(states)), expected, rtol=1e-10)
+    np.testing.assert_allclose(log_joint(tf.constant(states)), expected, rtol=1e-10)
