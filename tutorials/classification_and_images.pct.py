@@ -259,8 +259,8 @@ axes[1, 0].set_ylabel("probability")
 plt.show()
 
 # %% [markdown]
-# They are hard to read for people too. In most of them the true class comes first, and what comes
-# second is a digit that it looks like.
+# They are hard to read for people too. In half of them the true class comes first, and in two more
+# it comes second.
 #
 # ## Calibration
 #
@@ -391,9 +391,9 @@ for method in METHODS:
 # %% [markdown]
 # Both networks call most of the lying digits a 4, and the factorised one is certain of many. Most
 # of the cuts are flat, with nothing in them that a filter could find odd, and on these the two
-# networks are equal. What has texture is found well with global inducing points, and not much
-# better than the rest with independent weights. One number for "out of distribution" says as much
-# of the images that were chosen as of the network: choose those that you expect.
+# networks are nearly equal. What has texture is found well with global inducing points, and no
+# better than the flat cuts with independent weights. One number for "out of distribution" says as
+# much of the images that were chosen as of the network: choose those that you expect.
 #
 # ## The inducing images
 #

@@ -202,9 +202,9 @@ axes[0].set_ylabel("f")
 plt.show()
 
 # %% [markdown]
-# A draw may leave the data for a moment, where its hidden layer comes near the step of the layer
-# above, as two of the five do on the right. At any one x such draws are rare, and a band of two
-# standard deviations does not show them.
+# Draws differ most beyond the data. Between the data a draw may leave them for a moment, as one
+# does on the left near x = -0.6. At any one x such draws are rare, and a band of two standard
+# deviations does not show them.
 #
 # ## Names
 #
