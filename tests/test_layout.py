@@ -1,4 +1,4 @@
-"""The map of the house: an import runs down the list of packages, never up, and never in a circle.
+"""Code layout: an import runs down the list of packages, never up, and never in a circle.
 
 Imports inside functions and those for type checkers alone count as well.
 """
@@ -20,7 +20,7 @@ HOUSE = (
     "plotting", "classification_metrics", "metrics", "datasets",
     "core", "_version",
 )  # fmt: skip
-"""Packages and modules of gpflow_gi, from the top of the house down."""
+"""Packages and modules of gpflow_gi, from the top down."""
 
 
 def modules() -> dict[str, Path]:

@@ -64,7 +64,7 @@ class WeightRoot:
         return _over_places(_transposed(_inverse(self.spatial)), y) / self.scale
 
     def log_determinant(self, num_weights: int) -> tf.Tensor:
-        """The log of the absolute determinant |R|, [] or [S].
+        """The log of the absolute value of the determinant of R, [] or [S].
 
         :param num_weights: K, of one output.
         """

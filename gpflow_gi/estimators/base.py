@@ -26,8 +26,8 @@ class Estimator(BaseEstimator):
     """A model of this library behind scikit-learn's interface.
 
     Inputs are standardised inside, by the rows that the estimator is fitted to. Predictions come
-    from draws that are kept (:meth:`gpflow_gi.models.DeepGP.posterior`): they are the same at every
-    call, and of a row whatever the rows beside it.
+    from draws that are kept (:meth:`gpflow_gi.models.Predictive.posterior`): they are the same at
+    every call, and of a row whatever the rows beside it.
 
     After ``fit``: ``model_`` is the :class:`gpflow_gi.models.DeepGP`, ``posterior_`` what predicts,
     and ``fit_record_`` the course of training.

@@ -125,7 +125,7 @@ class Conv2DLayer(WeightLayer):
         q = self.posterior.q(basis, slice(0, self.filters), num_samples)
         return ConditionedConv2DLayer(basis, q, scale)
 
-    def draw_of(self, weights: tf.Tensor) -> Conv2DDraw:
+    def draw_of(self, weights: tf.Tensor) -> LayerFunction:
         return Conv2DDraw(weights, self.convolution, tf.zeros([], weights.dtype))
 
 

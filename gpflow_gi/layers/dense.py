@@ -84,7 +84,7 @@ class DenseLayer(WeightLayer):
         q = self.posterior.q(basis, slice(0, self.output_dim), num_samples)
         return ConditionedDenseLayer(basis, q, scale)
 
-    def draw_of(self, weights: tf.Tensor) -> DenseDraw:
+    def draw_of(self, weights: tf.Tensor) -> LayerFunction:
         return DenseDraw(weights, self.bias, tf.zeros([], weights.dtype))
 
 

@@ -191,7 +191,7 @@ class DeepGP(Predictive):
 
         :param num_samples: S, how many.
         :param seed: see the class.
-        :param num_features: F, as in :meth:`sample_functions`.
+        :param num_features: F, as in :meth:`~gpflow_gi.models.Predictive.sample_functions`.
         :return: a callable from X [N, D] to [S, N, P], the same functions at every call.
         :raises ValueError: if `num_samples` or `num_features` is not a positive integer.
         """
@@ -230,7 +230,7 @@ class DeepGP(Predictive):
     ) -> str | None:
         """Say where the bound of `data` first stops being finite, going through the network.
 
-        :param data: as in :meth:`elbo`.
+        :param data: as in :meth:`~gpflow_gi.models.Predictive.elbo`.
         :param num_samples: S; the model's own by default.
         :param seed: see the class: that of the bound which was not finite.
         :return: a phrase that names the layer and the quantity, or None if all is finite.

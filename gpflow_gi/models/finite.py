@@ -11,6 +11,7 @@ _LARGE = 1e100
 """Numbers beyond are what makes sums and products overflow, if anything in the data does."""
 
 
+@tf.autograph.experimental.do_not_convert
 def check_outputs(inputs: Any, *outputs: tf.Tensor, what: str = "The prediction") -> None:
     """Check that what was computed from finite data is finite itself, where values are known.
 
@@ -21,7 +22,10 @@ def check_outputs(inputs: Any, *outputs: tf.Tensor, what: str = "The prediction"
     :raises ValueError: if they are not.
     """
     for output in outputs:
-        if not hasattr(output, "numpy") or all_finite(array := output.numpy()):
+        if not hasattr(output, "numpy"):
+            continue
+        array = output.numpy()
+        if all_finite(array):
             continue
         wrong = ~np.isfinite(array) if what == "The prediction" else ~(array < np.inf)
         if not wrong.any():

@@ -422,7 +422,7 @@ class Predictive(TrainingLoss, BayesianModel):
 
         :param num_samples: S, how many.
         :param seed: [2].
-        :param num_features: F, or None; see :meth:`sample_functions`.
+        :param num_features: F, or None; see :meth:`~gpflow_gi.models.Predictive.sample_functions`.
         :return: from X [N, D] to [S, N, P]; its ``is_pathwise`` as that of FunctionDraws.
         :raises NotImplementedError: if the model's draws are not known everywhere.
         """

@@ -7,10 +7,10 @@ import tensorflow as tf
 
 from ..core.callables import name_of, reason_of
 from ..core.validation import positive_number, shown
-from .elbo import OfTheBound
+from .elbo import _OfTheBound
 
 
-class AugmentedBound(OfTheBound):
+class AugmentedBound(_OfTheBound):
     """The bound of augmented rows, others at every step: of no data set's log evidence.
 
     The inducing points see none of them.

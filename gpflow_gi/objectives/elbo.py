@@ -9,7 +9,7 @@ from check_shapes.exceptions import CheckShapesError
 from .objective import Batch, Objective, Terms
 
 
-class OfTheBound(Objective):
+class _OfTheBound(Objective):
     """An objective whose terms are the bound's, of the rows that it is given."""
 
     def terms(self, model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor) -> Terms:
@@ -44,7 +44,7 @@ class OfTheBound(Objective):
             )
 
 
-class Elbo(OfTheBound):
+class Elbo(_OfTheBound):
     """The evidence lower bound: E_q[log p(Y | f)] - KL(q || p) <= log p(Y).
 
     Its terms are those of ``model.bound_terms(data, num_samples, seed)``, as

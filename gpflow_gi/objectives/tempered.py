@@ -1,10 +1,10 @@
 """The bound with a weight on its KL term."""
 
 from ..core.validation import positive_number
-from .elbo import OfTheBound
+from .elbo import _OfTheBound
 
 
-class TemperedBound(OfTheBound):
+class TemperedBound(_OfTheBound):
     """E_q[log p(Y | f)] - T KL(q || p), which for T below 1 may exceed the log evidence.
 
     Its optimum is a tempered posterior, proportional to likelihood^(1/T) times prior; cold where T

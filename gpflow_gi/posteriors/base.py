@@ -55,7 +55,7 @@ class Posterior(gpflow.Module, ABC):
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
         """The Gaussian over the coordinates of some of the outputs.
 
-        :param basis: the layer's basis at :meth:`basis_inputs`.
+        :param basis: the layer's basis at :meth:`~gpflow_gi.posteriors.Posterior.basis_inputs`.
         :param outputs: which of the P outputs, or filters, share that basis.
         :param num_samples: S, where q(z) is one of many recorded draws for each sample; None for
             one without a sample axis.

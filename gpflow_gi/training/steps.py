@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..objectives.elbo import Elbo, OfTheBound
+from ..objectives.elbo import Elbo, _OfTheBound
 from ..objectives.objective import Objective
 from .graph_memory import forget_graph
 from .learning_rate import Schedule
@@ -92,7 +92,7 @@ class TrainingSteps:
         self._replicas = replicas
         self._kl_warmup = kl_warmup
         self._streams = Streams(seed, replicas.num)
-        of_the_bound = type(objective).terms is OfTheBound.terms
+        of_the_bound = type(objective).terms is _OfTheBound.terms
         self.has_elbo_terms = of_the_bound and objective.augment is None
         """Whether the steps' terms are those of the ELBO."""
         self._elbo = objective if of_the_bound else Elbo() if objective.shows_elbo else None
