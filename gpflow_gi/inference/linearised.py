@@ -40,7 +40,7 @@ class LinearisedDraws(Draws):
         self, X: tf.Tensor, seed: Any, *, full_cov: bool = False
     ) -> tuple[tf.Tensor, tf.Tensor]:
         q = self._posterior
-        f, J = jacobian(q.space, tf.convert_to_tensor(q.mean), X)
+        f, J = jacobian(q.space, tf.convert_to_tensor(q.mean), tf.convert_to_tensor(X))
         if not full_cov:
             return f, q.spread(J)
         return f, q.covariance(tf.transpose(J, [1, 0, 2]))
@@ -49,7 +49,7 @@ class LinearisedDraws(Draws):
         if self._theta is None:
             return super().__call__(X, seed)
         mean = tf.convert_to_tensor(self._posterior.mean)
-        f, J = jacobian(self._posterior.space, mean, X)
+        f, J = jacobian(self._posterior.space, mean, tf.convert_to_tensor(X))
         return f + tf.einsum("npl,sl->snp", J, self._theta - mean)
 
 

@@ -34,14 +34,14 @@ class WeightDraws(Draws):
     def moments(
         self, X: tf.Tensor, seed: Any, *, full_cov: bool = False
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        F = self._space.functions(self.theta, X)
+        F = self._space.functions(self.theta, tf.convert_to_tensor(X))
         if full_cov:  # [S, P, N, N]
             S, N, P = tf.unstack(tf.shape(F))
             return F, tf.zeros([S, P, N, N], F.dtype)
         return F, tf.zeros_like(F)
 
     def __call__(self, X: tf.Tensor, seed: Any) -> tf.Tensor:
-        return self._space.functions(self.theta, X)
+        return self._space.functions(self.theta, tf.convert_to_tensor(X))
 
 
 class WeightPosterior(Predictive):

@@ -133,17 +133,19 @@ class DeepGP(Predictive):
                 "nor a dense layer at its bottom tell how many inputs it has. Give it data, as "
                 "predict_f(X) does."
             )
-        return self._draw(self.input_dim, num_samples, as_seed(seed), joint)
+        return self._draw(self.input_dim, num_samples, as_seed(seed), joint, sample_axis=True)
 
     def draw_for(
         self, X: tf.Tensor, num_samples: int, seed: tf.Tensor, *, joint: bool = False
     ) -> LayerDraws:
-        return self._draw(X.shape[-1], num_samples, seed, joint)
+        return self._draw(X.shape[-1], num_samples, seed, joint, sample_axis=False)
 
-    def _draw(self, input_dim: int, num_samples: int, seed: tf.Tensor, joint: bool) -> LayerDraws:
+    def _draw(
+        self, input_dim: int, num_samples: int, seed: tf.Tensor, joint: bool, sample_axis: bool
+    ) -> LayerDraws:
         S = positive_integer("num_samples", num_samples)
         propagated = self.propagate(input_dim, S, fold_in(seed, 0), draw_all=joint)
-        return LayerDraws(propagated, S, seed, joint=joint)
+        return LayerDraws(propagated, S, seed, joint=joint, sample_axis=sample_axis)
 
     def propagate(
         self,

@@ -13,8 +13,7 @@ from ..core.random import fold_in, standard_normal
 class Draws(ABC):
     """S functions f drawn from an approximate posterior, with log p and log q where these exist.
 
-    Shapes: S samples, N rows, D inputs, P outputs. The sample axis may be left out where S is 1, or
-    where all samples are the same.
+    Shapes: S samples, N rows, D inputs, P outputs.
     """
 
     kl: tf.Tensor | None = None
@@ -22,8 +21,8 @@ class Draws(ABC):
     none."""
 
     log_p_minus_log_q: tf.Tensor | None = None
-    """log p - log q of everything that was drawn, [] or [S], in nats; None without a density q, or
-    where something is integrated instead of drawn."""
+    """log p - log q of everything that was drawn, [S], in nats; None without a density q, or where
+    something is integrated instead of drawn."""
 
     is_function: bool = False
     """Whether two calls give the same values at the same rows, whatever their seeds."""

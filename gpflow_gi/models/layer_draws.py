@@ -20,7 +20,13 @@ class LayerDraws(Draws):
     """
 
     def __init__(
-        self, propagated: Propagated, num_samples: int, seed: tf.Tensor, *, joint: bool
+        self,
+        propagated: Propagated,
+        num_samples: int,
+        seed: tf.Tensor,
+        *,
+        joint: bool,
+        sample_axis: bool,
     ) -> None:
         """Keep the layers.
 
@@ -28,20 +34,26 @@ class LayerDraws(Draws):
         :param num_samples: S, with which that pass was made.
         :param seed: [2], of the draws; its streams 1 and 3 are left for calls.
         :param joint: whether the rows of a call belong to one function.
+        :param sample_axis: whether there is one in any case. Without, values that all samples share
+            have none, which saves the work of S samples in the bound.
         """
         self._propagated = propagated
         self._num_samples = num_samples
         self._seed = seed
         self._joint = joint
+        self._sample_axis = sample_axis
         self.kl = propagated.kl
 
     def moments(
         self, X: tf.Tensor, seed: Any, *, full_cov: bool = False
     ) -> tuple[tf.Tensor, tf.Tensor]:
+        X = tf.convert_to_tensor(X)
         if full_cov:
             F = self._propagated.rows_jointly(X, seed)
-            return self._propagated.last.predict(F, full_cov=True)
-        return self._propagated.predict(X, seed)
+            mean, covariance = self._propagated.last.predict(F, full_cov=True)
+            return self._for_each(mean, 2), self._for_each(covariance, 3)
+        mean, variance = self._propagated.predict(X, seed)
+        return self._for_each(mean, 2), self._for_each(variance, 2)
 
     def settle(self, input_dim: int) -> None:
         # Factorisations of the layers are made at the first row.
@@ -49,10 +61,11 @@ class LayerDraws(Draws):
         self.moments(tf.zeros([1, input_dim], dtype), fold_in(self._seed, 1))
 
     def __call__(self, X: tf.Tensor, seed: Any) -> tf.Tensor:
+        X = tf.convert_to_tensor(X)
         if self._joint:
             F = self._propagated.rows_jointly(X, fold_in(seed, 1))
             values, _ = self._last.extend(F, fold_in(seed, 3))
-            return values
+            return self._for_each(values, 2)
         mean, variance = self.moments(X, fold_in(seed, 0))
         # Where nothing below the last layer is sampled, one mean serves all samples.
         shape = tf.concat([[self._num_samples], tf.shape(mean)[-2:]], axis=0)
@@ -65,9 +78,16 @@ class LayerDraws(Draws):
             return None
         drawn = [layer for layer in self._propagated.hidden if isinstance(layer, LayerDraw)]
         # Not all of them have a sample axis.
-        return sum(layer.log_p_minus_log_q for layer in [*drawn, self._last])
+        ratio = sum(layer.log_p_minus_log_q for layer in [*drawn, self._last])
+        return self._for_each(ratio, 0)
 
     @cached_property
     def _last(self) -> LayerDraw:
         last = self._propagated.last
         return last.draw(self._propagated.num_samples, fold_in(self._seed, 2))
+
+    def _for_each(self, value: tf.Tensor, rank: int) -> tf.Tensor:
+        """With a sample axis, if there is to be one, in front of the `rank` others."""
+        if not self._sample_axis or value.shape.rank > rank:
+            return value
+        return tf.broadcast_to(value, tf.concat([[self._num_samples], tf.shape(value)], axis=0))

@@ -435,6 +435,9 @@ class Predictive(TrainingLoss, BayesianModel):
     ) -> Draws:
         """The same as :meth:`draw`, for rows whose number of columns is known.
 
+        Bounds and predictions use it. The sample axis may be left out where S is 1 or where all
+        samples share a value.
+
         :param X: [N, D], of which only D counts.
         :param num_samples: S, how many.
         :param seed: [2].
