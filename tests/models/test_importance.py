@@ -121,12 +121,12 @@ def test_chunks_are_independent_and_alike(make, kinds, monkeypatch, rng):
     assert len(set(whole)) == 48
     monkeypatch.setattr(importance, "MOST_SAMPLES_AT_ONCE", 5)
     importance._COMPILED.clear()
-    assert importance.samples_at_once(model, 6, 48) == 5
+    assert importance.samples_at_once(model.numbers_per_sample(6), 48) == 5
     parts = model.log_importance_weights(data, 48, seed=3).numpy()
     assert parts.shape == (48,) and len(set(parts)) == 48
     monkeypatch.setattr(importance, "CACHED_SIZE", 0)
     importance._COMPILED.clear()
-    assert importance.samples_at_once(model, 6, 48) == 1
+    assert importance.samples_at_once(model.numbers_per_sample(6), 48) == 1
     one_by_one = model.log_importance_weights(data, 48, seed=3).numpy()
     assert len(set(one_by_one)) == 48
     for other in (parts, one_by_one):
