@@ -149,7 +149,7 @@ class DeepGP(Predictive):
 
     def propagate(
         self,
-        input_dim: int,
+        X: tf.Tensor | int,
         num_samples: int,
         seed: tf.Tensor,
         *,
@@ -158,7 +158,7 @@ class DeepGP(Predictive):
     ) -> Propagated:
         """Push the inducing points through the network, for rows to follow.
 
-        :param input_dim: D, of these rows.
+        :param X: rows like these, [N, D], of which only D counts; or D itself.
         :param num_samples: S, how many.
         :param seed: [2].
         :param draw_all: see :func:`gpflow_gi.models.propagation.propagate_inducing`.
@@ -168,8 +168,8 @@ class DeepGP(Predictive):
         return propagate_inducing(
             self.layers,
             self.inducing_inputs,
-            input_dim,
-            num_samples,
+            X if isinstance(X, int) else X.shape[-1],
+            positive_integer("num_samples", num_samples),
             seed,
             draw_all=draw_all,
             num_features=num_features,
