@@ -1,4 +1,4 @@
-"""How good the probabilities of classes are, in numpy."""
+"""Measures of predicted probabilities of classes, in numpy."""
 
 from .metrics.classification import (
     Reliability,

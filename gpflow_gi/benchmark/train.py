@@ -30,7 +30,7 @@ MOST_NUMBERS = 50
 
 
 class Numbers(Protocol):
-    """How long a model is trained by Adam, and how: a budget, or another that says so much."""
+    """Numbers of training by Adam: those of a budget, or of another object that has them."""
 
     @property
     def steps(self) -> int: ...

@@ -45,7 +45,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """How good a trained model is.
+    """Measures of a trained model.
 
     :param held_out: the rows held out, and what was predicted for them.
     :param metrics: "elbo" per row, and those of rows held out.

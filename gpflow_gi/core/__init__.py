@@ -1,1 +1,1 @@
-"""What every layer and posterior stands on: linear algebra, random numbers, checks of input."""
+"""Linear algebra, Gaussians, regression, random numbers and checks of arguments, for all others."""

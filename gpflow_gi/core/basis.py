@@ -33,7 +33,7 @@ class Basis(ABC):
     """Whether `design` is small enough to work with. Otherwise regression asks for `moments`."""
 
     has_kernel: bool = False
-    """Whether a kernel spans it, so that `gram` takes less than `design` does."""
+    """True if a kernel spans it, so that `gram` takes less than `design` does."""
 
     @property
     def root(self) -> WeightRoot:

@@ -14,8 +14,8 @@ LEAST_SAMPLES = 25
 def k_hat(log_weights: Array) -> float:
     """The shape k of a generalised Pareto distribution of the largest weights.
 
-    Vehtari, Simpson, Gelman, Yao & Gabry (2024), "Pareto smoothed importance sampling", section
-    2.4: of S weights, the largest min(S / 5, 3 sqrt(S)) above the next one.
+    Vehtari, Simpson, Gelman, Yao & Gabry (2024), "Pareto smoothed importance sampling":
+    of S weights, the largest min(S / 5, 3 sqrt(S)) above the next one.
 
     :param log_weights: [S].
     :return: k; 0 where all of the tail is equal up to rounding, as with exact posteriors.
@@ -37,8 +37,8 @@ def generalised_pareto_shape(exceedances: Array) -> float:
     """The shape k of a generalised Pareto distribution, from a sample.
 
     Zhang & Stephens (2009), "A new and efficient estimation method for the generalized Pareto
-    distribution", eq. 7 and 8, with the weakly informative prior of Vehtari et al. (2024), appendix
-    G: ten observations of k = 0.5.
+    distribution", with the weakly informative prior of Vehtari et al. (2024): ten observations of
+    k = 0.5.
 
     :param exceedances: [n], not negative, in ascending order.
     :return: k, the negative of Zhang & Stephens'.

@@ -1,4 +1,4 @@
-"""What an array of real numbers is, and in which words others are refused."""
+"""Arrays of real numbers, and the errors of all others."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _is_real(value: Any) -> bool:
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, in a message."""
+    """A value's kind, for a message."""
     return "None" if value is None else f"of type {type(value).__name__}"
 
 

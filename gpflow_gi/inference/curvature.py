@@ -33,8 +33,7 @@ def jacobian(space: WeightSpace, theta: tf.Tensor, X: tf.Tensor) -> tuple[tf.Ten
 def gauss_newton(log_joint: LogJoint, theta: tf.Tensor, *, diagonal: bool) -> tf.Tensor:
     """The generalised Gauss-Newton matrix of -log p(Y | theta): sum_n J_n^T Lambda_n J_n.
 
-    Lambda_n is the Hessian of -log p(y_n | f_n) (Schraudolph 2002; Immer, Korzepa & Bauer 2021,
-    eq. 7).
+    Lambda_n is the Hessian of -log p(y_n | f_n) (Schraudolph 2002; Immer, Korzepa & Bauer 2021).
 
     :param theta: [L].
     :param diagonal: give the diagonal alone.

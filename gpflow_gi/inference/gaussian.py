@@ -21,7 +21,7 @@ class DensityPosterior(WeightPosterior):
     """A posterior whose density is known at any theta."""
 
     has_density = True
-    """Whether there is one."""
+    """True if there is one."""
 
     @abstractmethod
     def log_density(self, theta: tf.Tensor) -> tf.Tensor:
@@ -77,7 +77,7 @@ class Gaussian(DensityPosterior):
 
     @property
     def has_density(self) -> bool:  # type: ignore[override]
-        """Whether the covariance is known to have full rank."""
+        """True if the covariance is known to have full rank."""
         root = self.root
         return self.diagonal is not None or root is None or root.shape[1] == root.shape[0]
 

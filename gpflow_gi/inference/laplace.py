@@ -48,7 +48,7 @@ class Laplace:
     """Predictions of the network with weights drawn from the Gaussian."""
 
     log_evidence: float
-    """Laplace's approximation of log p(Y), in nats (MacKay 1992, eq. 3.4)."""
+    """Laplace's approximation of log p(Y), in nats (MacKay 1992)."""
 
     gradient_norm: float
     """The largest derivative of log p(Y, theta) at the maximum, in absolute value."""
@@ -196,27 +196,25 @@ def _result(network: DeepGP, mode: _Mode, predictive: Predictor, num_samples: in
         q = Gaussian(network, theta, diagonal=1 / tf.sqrt(H), num_samples=num_samples)
         log_det = tf.reduce_sum(tf.math.log(H))
     else:
-        C = tf.linalg.cholesky(mode.curvature + prior)
+        # With the order of the weights reversed, H = C C^T makes C^-T of H^-1 = C^-T C^-1 lower
+        # triangular when it is turned back.
+        C = tf.linalg.cholesky(tf.reverse(mode.curvature + prior, [0, 1]))
         if not np.all(np.isfinite(C.numpy())):
             raise ValueError(_NOT_POSITIVE)
-        # H^-1 = C^-T C^-1; its lower triangular root, by way of the upper one.
-        upper = tf.linalg.triangular_solve(C, tf.eye(L, dtype=C.dtype))
-        root = tf.linalg.cholesky(tf.matmul(upper, upper, transpose_a=True))
+        inverse = tf.linalg.triangular_solve(C, tf.eye(L, dtype=C.dtype))
+        root = tf.reverse(tf.linalg.matrix_transpose(inverse), [0, 1])
         q = Gaussian(network, theta, root, num_samples=num_samples)
         log_det = 2 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C)))
-    with tf.GradientTape() as tape:
-        tape.watch(theta)
-        log_density = log_joint(theta[None])[0]
-    gradient = tape.gradient(log_density, theta)
+    log_density, gradient_norm = log_joint.with_gradient_norm(theta)
     # log p(Y) = log p(Y, theta*) + L/2 log 2 pi - 1/2 log|H|
-    log_evidence = log_density + 0.5 * (L * math.log(2 * math.pi) - log_det)
+    log_evidence = log_density + 0.5 * (L * math.log(2 * math.pi) - float(log_det))
     linearised = Linearised(q)
     return Laplace(
         model=linearised if predictive == "linearised" else q,
         linearised=linearised,
         weight_samples=q,
-        log_evidence=float(log_evidence),
-        gradient_norm=float(tf.reduce_max(tf.abs(gradient))),
+        log_evidence=log_evidence,
+        gradient_norm=gradient_norm,
         prior_precision={},
         seconds=0.0,
     )

@@ -57,7 +57,7 @@ class Linearised(Predictive):
     """The predictions of a network linearised at the mean of a Gaussian over its weights.
 
     Then f is a Gaussian process, and weights are integrated exactly (Khan, Immer, Abedi & Korzepa
-    2019; Immer, Korzepa & Bauer 2021, eq. 10). A Laplace approximation of the Gauss-Newton kind is
+    2019; Immer, Korzepa & Bauer 2021). A Laplace approximation of the Gauss-Newton kind is
     that of this model; samples of its weights in the network itself underfit.
 
     The bounds are those of the linearised model's evidence, which is another than the network's.
@@ -87,8 +87,11 @@ class Linearised(Predictive):
     output_dim = WeightPosterior.output_dim
     input_shape = WeightPosterior.input_shape
 
-    def draw(self, num_samples: int, seed: Seed = None, *, joint: bool = False) -> LinearisedDraws:
-        """Draw S linear functions, or integrate them; see :class:`Predictive`."""
+    def draw(self, num_samples: int, seed: Seed = None, *, joint: bool = False) -> Draws:
+        """Draw S linear functions, or integrate them.
+
+        See :meth:`Predictive.draw <gpflow_gi.models.Predictive.draw>`.
+        """
         q = self.posterior_of_weights
         S = positive_integer("num_samples", num_samples)
         if not joint and q.has_density and q.space.is_standard_normal:

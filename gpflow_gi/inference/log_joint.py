@@ -62,3 +62,13 @@ class LogJoint:
     def of_rows(self, theta: tf.Tensor, X: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
         """The log likelihood of some rows, [S, L] -> [S], in nats."""
         return log_prob(self.likelihood, X, self.space.functions(theta, X), Y)
+
+    def with_gradient_norm(self, theta: tf.Tensor) -> tuple[float, float]:
+        """The log density at one vector [L], in nats, and its largest derivative there in absolute
+        value.
+        """
+        with tf.GradientTape() as tape:
+            tape.watch(theta)
+            log_density = self(theta[None])[0]
+        gradient = tape.gradient(log_density, theta)
+        return float(log_density), float(tf.reduce_max(tf.abs(gradient)))

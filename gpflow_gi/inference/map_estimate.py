@@ -53,7 +53,7 @@ def map_estimate(
 
     A maximum depends on the coordinates: here it is that of z ~ N(0, I), and log s of scale priors,
     whose density has the Jacobian (MacKay 1992, "A practical Bayesian framework for backpropagation
-    networks", section 2). Starts from a draw of the prior.
+    networks"). Starts from a draw of the prior.
 
     :param model: of layers of weights and deterministic layers. Left as it is; its approximate
         posteriors and inducing inputs play no part.
@@ -87,15 +87,12 @@ def map_estimate(
         train_likelihood=train_likelihood,
         seed=as_seed(seed),
     )
-    with tf.GradientTape() as tape:
-        tape.watch(theta)
-        density = log_joint(theta)
-    gradient = tape.gradient(density, theta)
+    log_density, gradient_norm = log_joint.with_gradient_norm(theta[0])
     return MapEstimate(
         model=Samples(network, theta, num_samples=model.num_samples),
         theta=theta[0].numpy(),
-        log_density=float(density[0]),
-        gradient_norm=float(tf.reduce_max(tf.abs(gradient))),
+        log_density=log_density,
+        gradient_norm=gradient_norm,
         seconds=time.perf_counter() - started,
     )
 

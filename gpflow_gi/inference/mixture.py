@@ -48,7 +48,7 @@ class Mixture(DensityPosterior):
 
     @property
     def has_density(self) -> bool:  # type: ignore[override]
-        """Whether every component has a density that is known at any theta."""
+        """True if every component has a density that is known at any theta."""
         return all(_has_density(component) for component in self.components)
 
     def sample(self, num_samples: int, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor | None]:

@@ -104,7 +104,10 @@ class WeightPosterior(Predictive):
         return self.network.input_shape
 
     def draw(self, num_samples: int, seed: Seed = None, *, joint: bool = False) -> WeightDraws:
-        """Draw S functions; those of weights are joint in any case. See :class:`Predictive`."""
+        """Draw S functions; those of weights are joint in any case.
+
+        See :meth:`Predictive.draw <gpflow_gi.models.Predictive.draw>`.
+        """
         S = positive_integer("num_samples", num_samples)
         theta, log_q = self.sample(S, fold_in(as_seed(seed), 0))
         space = self.space

@@ -66,7 +66,7 @@ class WeightSpace:
 
     @property
     def is_standard_normal(self) -> bool:
-        """Whether the prior of theta is N(0, I): no prior has coordinates of its own."""
+        """True if the prior of theta is N(0, I): no prior has coordinates of its own."""
         return self.size == self.num_weights
 
     def log_prior(self, theta: tf.Tensor) -> tf.Tensor:

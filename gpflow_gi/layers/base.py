@@ -50,7 +50,7 @@ class Layer(gpflow.Module, ABC):
 
     @property
     def has_features(self) -> bool:
-        """Whether draws can be made functions that are known everywhere: :class:`LayerFunction`."""
+        """True if draws can become functions: :class:`~gpflow_gi.layers.LayerFunction`."""
         return False
 
     @property
@@ -60,7 +60,7 @@ class Layer(gpflow.Module, ABC):
 
     @property
     def has_density(self) -> bool:
-        """Whether q(z) has a density, and so a KL divergence."""
+        """True if q(z) has a density, and so a KL divergence."""
         return self.posterior.has_density
 
     @property

@@ -1,4 +1,4 @@
-"""How good predictions are, in numpy: of regression here, of classes in `classification`."""
+"""Measures of predictions, in numpy: of regression here, of classes in `classification`."""
 
 from .mixtures import (
     calibration_error,

@@ -25,7 +25,7 @@ class Draws(ABC):
     something is integrated instead of drawn."""
 
     is_function: bool = False
-    """Whether two calls give the same values at the same rows, whatever their seeds."""
+    """True if two calls give the same values at the same rows, whatever their seeds."""
 
     @abstractmethod
     def moments(

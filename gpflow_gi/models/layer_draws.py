@@ -73,7 +73,7 @@ class LayerDraws(Draws):
 
     @property
     def log_p_minus_log_q(self) -> tf.Tensor | None:  # type: ignore[override]
-        """The sum over all layers, of joint draws whose layers have densities: [] or [S]."""
+        """The sum over all layers, of joint draws whose layers have densities; else None."""
         if not self._joint or self.kl is None:
             return None
         drawn = [layer for layer in self._propagated.hidden if isinstance(layer, LayerDraw)]

@@ -215,8 +215,8 @@ class Predictive(TrainingLoss, BayesianModel):
         """The shape k of the importance weights' tail: how far the posterior is from the exact one.
 
         Below 0.7 the weights have a usable variance and the posterior can be corrected by them;
-        above, bounds and predictions can be far off (Vehtari, Simpson, Gelman, Yao & Gabry 2024,
-        section 3; Yao et al. 2018).
+        above, bounds and predictions can be far off (Vehtari, Simpson, Gelman, Yao & Gabry 2024;
+        Yao et al. 2018).
 
         :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
         :param num_samples: S, at least 25.

@@ -17,7 +17,7 @@ class Posterior(gpflow.Module, ABC):
     """
 
     has_density: bool = True
-    """Whether there is a density q(z), and so a KL divergence."""
+    """True if there is a density q(z), and so a KL divergence."""
 
     uses_global_inducing: bool
     """Whether q(z) depends on the inducing activations that come up from the layer below."""

@@ -1,4 +1,4 @@
-"""What :func:`gpflow_gi.fit` is asked for, checked before anything is compiled."""
+"""The arguments of :func:`gpflow_gi.fit`, checked before anything is compiled."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def results(table: Table) -> str:
 
 
 def failures(found: pd.DataFrame) -> str:
-    """What failed, by data set and method."""
+    """Failed trials, by data set and method."""
     rows: list[Any] = [
         (
             escaped(row.dataset),
