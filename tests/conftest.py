@@ -12,6 +12,8 @@ import gpflow
 import numpy as np
 import pytest
 
+from gpflow_gi.training.compiled_loop import forget_loops
+
 # Some tests interrupt. What a shell has started in the background ignores that, children included.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -23,6 +25,13 @@ def _restored_gpflow_config() -> Iterator[None]:
     """Whatever a test sets (float type, jitter) is back as it was after it."""
     with gpflow.config.as_context():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _nothing_compiled_by_other_tests() -> Iterator[None]:
+    """A test may replace functions of the library, which compiled loops would not notice."""
+    yield
+    forget_loops()
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary, ref
 import tensorflow as tf
 
 from ..core.random import fold_in
+from ..core.structure import Structure
 from . import integration
 from .no_density import NoDensityError
 
@@ -73,20 +74,14 @@ def compiled(model: Any) -> Callable[[Any, Any, int, Any], tf.Tensor]:
 
     A model that was given another part in the meantime is compiled anew.
     """
-    parts = tuple((id(part), *_constants(part)) for part in model.submodules)
-    if model not in _COMPILED or _COMPILED[model][0] != parts:
+    if model not in _COMPILED or not _COMPILED[model][0].is_unchanged():
         owner = ref(model)  # the function must not keep alive what it is stored under
 
         def function(X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
             return log_weights(owner(), X, Y, num_samples, seed)
 
-        _COMPILED[model] = (parts, tf.function(function, autograph=False))
+        _COMPILED[model] = (Structure(model), tf.function(function, autograph=False))
     return _COMPILED[model][1]
 
 
-def _constants(part: Any) -> list[tuple[str, Any]]:
-    """Numbers and names that are not parameters, and so are compiled into the function."""
-    return [item for item in vars(part).items() if isinstance(item[1], bool | int | float | str)]
-
-
-_COMPILED: WeakKeyDictionary[Any, tuple[tuple[Any, ...], Any]] = WeakKeyDictionary()
+_COMPILED: WeakKeyDictionary[Any, tuple[Structure, Any]] = WeakKeyDictionary()

@@ -11,6 +11,7 @@ from check_shapes import check_shapes
 from gpflow.likelihoods import Likelihood
 from gpflow.models import BayesianModel
 
+from ..core import compiled
 from ..core.pareto import k_hat
 from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import check_same_rows, data_pair, positive_integer, true_or_false
@@ -449,14 +450,20 @@ class Predictive(TrainingLoss, BayesianModel):
     def _predict(self, reduce: prediction.Reduce, num_samples: int, seed: Seed, *rows: Any) -> Any:
         """Draw once, then take the rows, X or X and Y, in chunks of bounded size."""
         checked = [self.check_inputs(*rows)] if len(rows) == 1 else list(self.check_data(rows))
-        seed = as_seed(seed)
-        draws = self.draw_for(checked[0], num_samples, seed)
+        S = positive_integer("num_samples", num_samples)
 
-        def seed_of(i: tf.Tensor, X: tf.Tensor) -> tf.Tensor:
-            return fold_in(fold_in(seed, 1), i)
+        def predict(model: Any, seed: tf.Tensor, *rows: tf.Tensor) -> Any:
+            draws = model.draw_for(rows[0], S, seed)
+            return prediction.predict_rows(
+                draws,
+                model.likelihood,
+                list(rows),
+                reduce,
+                lambda i, X: fold_in(fold_in(seed, 1), i),
+                model.numbers_per_row(S),
+            )
 
-        numbers = self.numbers_per_row(num_samples)
-        values = prediction.predict_rows(draws, self.likelihood, checked, reduce, seed_of, numbers)
+        values = compiled.call(self, (reduce.__name__, S), predict, [as_seed(seed), *checked])
         what = "The prediction" if len(rows) == 1 else "The log density"
         check_outputs(checked, *values, what=what)
         return values

@@ -39,7 +39,7 @@ def describe_model(model: Any) -> dict[str, str]:
 
     What nothing is known of is described by its class alone.
     """
-    return _Describer().places_of(model, "model")
+    return Describer().places_of(model, "model")
 
 
 def describe_function(name: str, function: Any) -> dict[str, str]:
@@ -48,7 +48,7 @@ def describe_function(name: str, function: Any) -> dict[str, str]:
     :param name: of the argument.
     :raises ValueError: if it refers to something that nothing tells from other such things.
     """
-    describer = _Describer()
+    describer = Describer()
     places = describer.places_of(function, name)
     if describer.unknown:
         place, kind = next(iter(describer.unknown.items()))
@@ -60,7 +60,7 @@ def describe_function(name: str, function: Any) -> dict[str, str]:
     return places
 
 
-class _Describer(Encoder):
+class Describer(Encoder):
     """Describes what a file could not hold, too."""
 
     def __init__(self) -> None:

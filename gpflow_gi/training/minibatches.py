@@ -1,5 +1,7 @@
 """Minibatches without replacement, drawn inside the graph."""
 
+from __future__ import annotations
+
 from typing import Any, TypeAlias
 
 import tensorflow as tf
@@ -25,6 +27,7 @@ class Minibatches:
     :param batch_size: B, at most N; None for all rows at every step.
     :param seed: of the run, [2].
     :param jit_compile: whether XLA will compile it. It then draws other permutations.
+    :param num_replicas: that share each step.
     """
 
     def __init__(
@@ -33,13 +36,20 @@ class Minibatches:
         batch_size: int | None,
         seed: tf.Tensor,
         jit_compile: bool = False,
+        num_replicas: int = 1,
     ) -> None:
-        self._data = data
+        self.data = data
+        self.seed = seed
+        self.streams = Streams(seed, num_replicas)
         self._batch_size = batch_size
-        self._seed = Streams(seed).permutations
         self._jit_compile = jit_compile
+        self._num_replicas = num_replicas
         self._num_rows = int(data[0].shape[0])
         self._steps_per_epoch = 1 if batch_size is None else self._num_rows // batch_size
+
+    def of(self, data: tuple[tf.Tensor, tf.Tensor], seed: tf.Tensor) -> Minibatches:
+        """The same of other data of these shapes, or of placeholders for them."""
+        return Minibatches(data, self._batch_size, seed, self._jit_compile, self._num_replicas)
 
     def initially(self) -> Held:
         """No permutation yet: the first step draws it."""
@@ -53,7 +63,7 @@ class Minibatches:
         :return: X [B, D] and Y [B, P]; what to pass at the next step.
         """
         if self._batch_size is None:
-            return self._data, held
+            return self.data, held
         epoch = step // self._steps_per_epoch
         permutation = tf.cond(
             tf.equal(epoch, held[0]), lambda: held[1], lambda: self._permutation(epoch)
@@ -61,11 +71,11 @@ class Minibatches:
         first = tf.cast(step % self._steps_per_epoch, tf.int32) * self._batch_size
         # A slice would do, but outside of a loop XLA compiles one anew for every place.
         rows = tf.gather(permutation, first + tf.range(self._batch_size))
-        X, Y = self._data
+        X, Y = self.data
         return (tf.gather(X, rows), tf.gather(Y, rows)), (epoch, permutation)
 
     def _permutation(self, epoch: tf.Tensor) -> tf.Tensor:
-        seed = fold_in(self._seed, epoch)
+        seed = fold_in(self.streams.permutations, epoch)
         if self._jit_compile:
             # XLA has no shuffle. Elsewhere sorting takes longer.
             keys = tf.random.stateless_uniform(

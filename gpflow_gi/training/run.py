@@ -1,7 +1,10 @@
 """One run of training: a model, its data, and what is done with them call by call."""
 
 import time
+from collections.abc import Hashable
 from typing import Any
+
+import tensorflow as tf
 
 from ..core.callables import name_of
 from ..core.random import as_seed
@@ -9,10 +12,11 @@ from ..core.validation import check_data
 from ..objectives import AugmentedBound, Elbo, TemperedBound
 from ..objectives.augmented import check_augment
 from .checkpoints import Checkpoints, describe_data, describe_parameters
+from .compiled_loop import kind_of
 from .convergence import shortcoming_of
 from .description import describe_function, describe_model
 from .guard import Snapshots
-from .learning_rate import describe_optimizer, make_optimizer, plain_number
+from .learning_rate import Schedule, describe_optimizer, make_optimizer, plain_number
 from .minibatches import Minibatches, check_num_data
 from .pace import Pace
 from .progress import Progress
@@ -70,11 +74,11 @@ class Run:
             variables,
             self._optimizer,
             schedule,
-            Minibatches(data, batch_size, seed, settings.jit_compile),
+            Minibatches(data, batch_size, seed, settings.jit_compile, replicas.num),
             replicas,
             kl_warmup=settings.kl_warmup,
-            seed=seed,
             jit_compile=settings.jit_compile,
+            kind=self._kind(model, data, batch_size, schedule, variables),
         )
         S = settings.num_samples
         described = {
@@ -114,6 +118,29 @@ class Run:
             record=self.record,
             enabled=settings.recover,
         )
+
+    def _kind(
+        self,
+        model: Any,
+        data: tuple[tf.Tensor, tf.Tensor],
+        batch_size: int | None,
+        schedule: Schedule | None,
+        variables: list[tf.Variable],
+    ) -> Hashable | None:
+        """The kind of compiled loop: see :func:`~gpflow_gi.training.compiled_loop.kind_of`."""
+        settings = self._settings
+        if settings.strategy is not None:
+            return None
+        parts = {
+            "rows": [[list(rows.shape), rows.dtype] for rows in data],
+            "batch_size": batch_size,
+            "num_samples": settings.num_samples,
+            "kl_warmup": settings.kl_warmup,
+            "jit_compile": settings.jit_compile,
+            "objective": self._objective,
+            "schedule": schedule,
+        }
+        return kind_of(model, parts, self._optimizer, variables)
 
     @property
     def step(self) -> int:

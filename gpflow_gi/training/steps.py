@@ -2,18 +2,19 @@
 
 import math
 import re
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
+from ..core.jitter import jitter_scales
 from ..objectives.elbo import Elbo, _OfTheBound
 from ..objectives.objective import Objective
-from .graph_memory import forget_graph
+from .compiled_loop import CompiledLoop
 from .learning_rate import Schedule
 from .minibatches import Held, Minibatches
 from .replicas import Part, Replicas
-from .streams import Streams
 
 FAILED = -1
 NON_FINITE = re.compile(r"\b(NaN|Inf|Cholesky decomposition was not successful)\b")
@@ -63,8 +64,9 @@ class TrainingSteps:
     :param minibatches: the rows of each step.
     :param replicas: what shares them.
     :param kl_warmup: in steps.
-    :param seed: [2].
     :param jit_compile: compile with XLA.
+    :param kind: equal for runs whose loops are the same but for their variables, rows and seeds;
+        see :func:`~gpflow_gi.training.compiled_loop.kind_of`. None if nothing can be said of that.
     """
 
     def __init__(
@@ -79,8 +81,8 @@ class TrainingSteps:
         replicas: Replicas,
         *,
         kl_warmup: int,
-        seed: tf.Tensor,
         jit_compile: bool,
+        kind: Hashable | None = None,
     ) -> None:
         self._model = model
         self._objective = objective
@@ -91,7 +93,6 @@ class TrainingSteps:
         self._minibatches = minibatches
         self._replicas = replicas
         self._kl_warmup = kl_warmup
-        self._streams = Streams(seed, replicas.num)
         of_the_bound = type(objective).terms is _OfTheBound.terms
         self.has_elbo_terms = of_the_bound and objective.augment is None
         """Whether the steps' terms are those of the ELBO."""
@@ -102,19 +103,31 @@ class TrainingSteps:
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
         self._rate_factor = tf.Variable(1.0, dtype=tf.float64, trainable=False, name="rate_factor")
         self._jit_compile = jit_compile
-        self._compiled: Any = None
+        self._kind = kind
+        self._compiled: Callable[..., Any] | None = None
 
     def compile(self) -> None:
         """Trace and compile, without taking a step."""
-        scalar = tf.TensorSpec([], tf.int64)
-        held = tuple(tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in self._held)
-        # A concrete function: TensorFlow would count the traces of one run after the other as
-        # retracing, and warn.
-        # AutoGraph, which nothing here needs, would take four times as long as all the rest.
-        self._compiled = tf.function(
-            self._run, jit_compile=self._jit_compile or None, autograph=False
-        ).get_concrete_function(scalar, held)
-        forget_graph(self._compiled)
+        changing = [
+            *self._model.variables,
+            *jitter_scales(self._model),
+            *self._objective.trainable_variables,
+            *self._optimizer.variables,
+            self.step,
+            self._rate_factor,
+        ]
+        rate = getattr(self._optimizer, "learning_rate", None)
+        if isinstance(rate, tf.Variable):
+            changing.append(rate)
+        inputs = (
+            self.step.read_value(),
+            self._held,
+            self._minibatches.data,
+            self._minibatches.seed,
+        )
+        self._compiled = CompiledLoop.of(
+            self._kind, self._run, inputs, changing, jit_compile=self._jit_compile
+        )
         self.run(0)
 
     def run(self, num_steps: int) -> Outcome:
@@ -122,11 +135,15 @@ class TrainingSteps:
 
         After such a stop the parameters are of no use: they include that step.
         """
+        assert self._compiled is not None, "compile comes first"
         start = int(self.step)
         try:
             # The number of steps is a tensor: one trace serves every number.
             step, finite, sums, bound_terms, self._held = self._compiled(
-                tf.constant(start + num_steps, tf.int64), self._held
+                tf.constant(start + num_steps, tf.int64),
+                self._held,
+                self._minibatches.data,
+                self._minibatches.seed,
             )
         except tf.errors.InvalidArgumentError as error:
             # Older Cholesky kernels and tf.debugging raise where others return NaN.
@@ -152,7 +169,8 @@ class TrainingSteps:
 
     def parts_of(self, step: int) -> list[Part]:
         """The rows and the seed of a step, for each replica."""
-        parts, _ = self._parts(tf.constant(step, tf.int64), self._minibatches.initially())
+        held = self._minibatches.initially()
+        parts, _ = self._parts(self._minibatches, tf.constant(step, tf.int64), held)
         return parts
 
     def evaluate(self, step: int) -> tuple[tf.Tensor, list[tf.Tensor | None], tf.Tensor]:
@@ -189,21 +207,25 @@ class TrainingSteps:
     def _terms(self, objective: Objective, part: Part) -> tuple[tf.Tensor, tf.Tensor]:
         return objective.terms(self._model, part.batch, self._num_samples, part.seed)
 
-    def _parts(self, step: tf.Tensor, held: Held) -> tuple[list[Part], Held]:
-        (X, Y), held = self._minibatches.batch(step, held)
+    def _parts(
+        self, minibatches: Minibatches, step: tf.Tensor, held: Held
+    ) -> tuple[list[Part], Held]:
+        (X, Y), held = minibatches.batch(step, held)
         if self._objective.augment is not None:
-            augmented = self._objective.augment(X, self._streams.augmented_rows(step))
+            augmented = self._objective.augment(X, minibatches.streams.augmented_rows(step))
             X = tf.ensure_shape(augmented, X.shape)
-        return self._replicas.parts((X, Y), self._streams.samples(step)), held
+        return self._replicas.parts((X, Y), minibatches.streams.samples(step)), held
 
-    def _elbo_terms(self, elbo: Objective, step: tf.Tensor, held: Held) -> tf.Tensor:
+    def _elbo_terms(
+        self, elbo: Objective, minibatches: Minibatches, step: tf.Tensor, held: Held
+    ) -> tf.Tensor:
         """The ELBO's terms, [2], of a step's rows as they are, with the present parameters."""
-        batch, _ = self._minibatches.batch(step, held)
+        batch, _ = minibatches.batch(step, held)
 
         def of_part(part: Part) -> list[tf.Tensor]:
             return [tf.cast(part.of(tf.stack(self._terms(elbo, part))), tf.float64)]
 
-        parts = self._replicas.parts(batch, self._streams.samples(step))
+        parts = self._replicas.parts(batch, minibatches.streams.samples(step))
         return self._replicas.own(self._replicas.sum(of_part, parts)[0])
 
     def _update(self, gradients: list[tf.Tensor | None]) -> tf.Tensor:
@@ -224,15 +246,17 @@ class TrainingSteps:
         )
 
     def _run(
-        self, stop: tf.Tensor, held: Held
+        self, stop: tf.Tensor, held: Held, data: tuple[tf.Tensor, tf.Tensor], seed: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor | None, Held]:
+        minibatches = self._minibatches.of(data, seed)
+
         def go_on(step: tf.Tensor, finite: tf.Tensor, sums: tf.Tensor, held: Held) -> tf.Tensor:
             return (step < stop) & tf.reduce_all(finite)
 
         def take_step(
             step: tf.Tensor, finite: tf.Tensor, sums: tf.Tensor, held: Held
         ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, Held]:
-            parts, held = self._parts(step, held)
+            parts, held = self._parts(minibatches, step, held)
             loss, gradients, terms = self.objective(step, parts)
             if self._schedule is not None:
                 rate = self._optimizer.learning_rate
@@ -256,7 +280,7 @@ class TrainingSteps:
         elif self._elbo is None:
             bound_terms = tf.fill([2], tf.constant(math.nan, tf.float64))
         else:
-            bound_terms = self._elbo_terms(self._elbo, last, held)
+            bound_terms = self._elbo_terms(self._elbo, minibatches, last, held)
         return step, finite, sums, bound_terms, held
 
 

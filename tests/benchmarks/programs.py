@@ -108,7 +108,6 @@ def steps_of_fit(
         Minibatches((X, Y), batch_size, as_seed(0), jit_compile),
         Replicas(),
         kl_warmup=kl_warmup,
-        seed=as_seed(0),
         jit_compile=jit_compile,
     )
     steps.compile()

@@ -116,10 +116,9 @@ def steps_of(model, strategy, batch_size):
         variables,
         optimizer,
         schedule,
-        Minibatches(data, batch_size, seed),
+        Minibatches(data, batch_size, seed, num_replicas=replicas.num),
         replicas,
         kl_warmup=4,
-        seed=seed,
         jit_compile=False,
     )
 

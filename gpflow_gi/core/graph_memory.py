@@ -21,6 +21,18 @@ def forget_graph(function: Any) -> None:
         _forget_transforms(function.graph)
 
 
+def forget_captured(function: Any) -> None:
+    """Have a traced function let go of the variables that it was traced with.
+
+    :param function: concrete, to be called with others by ``set_external_captures``.
+    """
+    function.set_external_captures([])
+    function.graph.variables = []
+    with suppress(AttributeError):  # internal; a variable's memory is all that it holds
+        captures = function.graph._function_captures
+        captures.reset_captures([], [])
+
+
 def _forget_gradients(graph: Any) -> None:
     """``tf.custom_gradient`` registers a gradient each time that it is traced, and for ever."""
     from tensorflow.python.framework import ops

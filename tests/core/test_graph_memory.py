@@ -10,9 +10,10 @@ from tensorflow.python.framework import ops
 from tensorflow.python.framework.func_graph import FuncGraph
 
 import gpflow_gi as gi
-from gpflow_gi.training.graph_memory import forget_graph
+from gpflow_gi.core.graph_memory import forget_graph
+from gpflow_gi.training.compiled_loop import forget_loops
 
-from .models import LinearModel, linear_data, svgp, train
+from ..training.models import LinearModel, linear_data, svgp, train
 
 pytestmark = pytest.mark.compiled
 X, Y = linear_data(12)
@@ -44,6 +45,7 @@ def test_a_run_leaves_no_graph(kind):
     before = graphs_and_gradients()
     for _ in range(2):
         train(model, (X, Y), **settings)
+    forget_loops()
     assert graphs_and_gradients() == before
 
 

@@ -1,0 +1,130 @@
+"""Functions of a module that are compiled when they are called often.
+
+Compiling takes as long as some calls do, so that the first few run eagerly. The compiled function
+gives the same numbers, bit for bit, since TensorFlow is told to leave the operations as they are.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+import gpflow
+import tensorflow as tf
+
+from .graph_memory import forget_graph
+from .structure import Structure
+
+EAGER_CALLS = 2
+"""Calls of a kind before it is compiled."""
+
+MOST_FUNCTIONS = 16
+"""Compiled functions kept for a module, those called last."""
+
+
+def call(
+    module: tf.Module, kind: Hashable, function: Callable[..., Any], rows: Sequence[tf.Tensor]
+) -> Any:
+    """Call a function of a module, and of rows in any number.
+
+    Compiled functions live as long as the module. They are left for new ones when a part of it is
+    replaced, or a constant in it.
+
+    :param module: that the function reads.
+    :param kind: of the function: it is the same for all calls of one kind.
+    :param function: of `module` and tensors; returns tensors, nested.
+    :param rows: tensors; the first axis may have another length at each call, if there is one.
+    :return: what the function returns.
+    """
+    if not tf.executing_eagerly() or _is_recorded():
+        return function(module, *rows)
+    shapes = tuple((row.dtype, tuple(row.shape[1:]), row.shape.rank) for row in rows)
+    key = (kind, shapes, repr(gpflow.config.config()))
+    functions = _functions_of(module)
+    if not functions.structure.is_known:
+        return function(module, *rows)
+    return functions.of(key)(module, function, rows)
+
+
+class _Compiled:
+    """One kind of call."""
+
+    def __init__(self) -> None:
+        self._num_calls = 0
+        self._traced: Any = None
+
+    def __call__(
+        self, module: tf.Module, function: Callable[..., Any], rows: Sequence[tf.Tensor]
+    ) -> Any:
+        self._num_calls += 1
+        if self._num_calls <= EAGER_CALLS:
+            return function(module, *rows)
+        if self._traced is None:
+            self._trace(ref(module), function, rows)  # which must not keep the module alive
+        values = tf.raw_ops.StatefulPartitionedCall(
+            args=[*rows, *self._traced.captured_inputs],
+            Tout=self._dtypes,
+            f=self._traced,
+            config_proto=_AS_WRITTEN,
+        )
+        return tf.nest.pack_sequence_as(self._traced.structured_outputs, values)
+
+    def _trace(self, module: Any, function: Callable[..., Any], rows: Sequence[tf.Tensor]) -> None:
+        specs = [tf.TensorSpec(_any_number(row), row.dtype) for row in rows]
+        self._traced = tf.function(
+            lambda *rows: function(module(), *rows), autograph=False
+        ).get_concrete_function(*specs)
+        forget_graph(self._traced)
+        self._dtypes = [one.dtype for one in tf.nest.flatten(self._traced.structured_outputs)]
+
+
+def _any_number(row: tf.Tensor) -> list[int | None]:
+    """The shape of rows without their number; that of a seed, [2], as it is."""
+    shape = row.shape.as_list()
+    return shape if len(shape) < 2 else [None, *shape[1:]]
+
+
+class _Functions:
+    """The compiled functions of a module as it is."""
+
+    def __init__(self, module: tf.Module) -> None:
+        self.structure = Structure(module)
+        self._kinds: OrderedDict[Hashable, _Compiled] = OrderedDict()
+
+    def of(self, kind: Hashable) -> _Compiled:
+        compiled = self._kinds.setdefault(kind, _Compiled())
+        self._kinds.move_to_end(kind)
+        if len(self._kinds) > MOST_FUNCTIONS:
+            self._kinds.popitem(last=False)
+        return compiled
+
+
+def _functions_of(module: tf.Module) -> _Functions:
+    functions = _FUNCTIONS.get(module)
+    if functions is None or not functions.structure.is_unchanged():
+        functions = _FUNCTIONS[module] = _Functions(module)
+    return functions
+
+
+def _is_recorded() -> bool:
+    """True if gradients of what is called now may be asked for: compiled functions have none."""
+    with suppress(ImportError, AttributeError):  # internal
+        from tensorflow.python.eager import record
+
+        return bool(record.could_possibly_record())
+    return True
+
+
+def _as_written() -> bytes:
+    """Settings with which TensorFlow does not rewrite a graph, which could round otherwise."""
+    settings = tf.compat.v1.ConfigProto(allow_soft_placement=True)
+    settings.graph_options.rewrite_options.disable_meta_optimizer = True
+    return bytes(settings.SerializeToString())
+
+
+_AS_WRITTEN = _as_written()
+
+_FUNCTIONS: WeakKeyDictionary[tf.Module, _Functions] = WeakKeyDictionary()

@@ -1,0 +1,86 @@
+"""Parts and constants of a module, to notice when one was replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from weakref import ref
+
+import gpflow
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+from .libraries import is_of_libraries
+
+_OF_TENSORFLOW = ("_self_", "_name_scope", "_scope_name")
+"""Beginnings of attributes that TensorFlow makes by itself."""
+
+_FIXED = (gpflow.Parameter, tfp.bijectors.Bijector, tfp.distributions.Distribution)
+"""Modules in which nothing changes but variables."""
+
+
+class Structure:
+    """All that a compiled function of a module depends on, except for the values of variables.
+
+    It holds none of the module's parts alive.
+
+    :param module: as it is now.
+    """
+
+    def __init__(self, module: tf.Module) -> None:
+        self.is_known = True
+        """False if something in it can change unnoticed, as a user's function or a Keras layer."""
+
+        parts = [part for part in (module, *module.submodules) if not isinstance(part, _FIXED)]
+        self._parts = [(ref(part), self._mark(_attributes(part))) for part in parts]
+        for part in parts:
+            if not is_of_libraries(part) or isinstance(part, gpflow.keras.tf_keras.layers.Layer):
+                self.is_known = False
+
+    def is_unchanged(self) -> bool:
+        """True if the module still has the parts and constants that it had."""
+        for part, mark in self._parts:
+            owner = part()
+            if owner is None or not _is_marked(mark, _attributes(owner)):
+                return False
+        return True
+
+    def _mark(self, value: Any) -> Any:
+        """Something to compare a value with later: see :func:`_is_marked`."""
+        if value is None or isinstance(value, bool | int | float | str | slice | tf.DType):
+            return (value,)
+        if isinstance(value, Mapping):
+            return {key: self._mark(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._mark(one) for one in value]
+        if not is_of_libraries(value):
+            self.is_known = False
+        try:
+            return ref(value)
+        except TypeError:
+            self.is_known = False
+            return lambda: value
+
+
+def _attributes(part: Any) -> dict[str, Any]:
+    return {
+        name: value for name, value in vars(part).items() if not name.startswith(_OF_TENSORFLOW)
+    }
+
+
+def _is_marked(mark: Any, value: Any) -> bool:
+    if isinstance(mark, tuple):
+        return type(value) is type(mark[0]) and bool(value == mark[0] or value is mark[0])
+    if isinstance(mark, dict):
+        return (
+            isinstance(value, Mapping)
+            and value.keys() == mark.keys()
+            and all(_is_marked(mark[key], one) for key, one in value.items())
+        )
+    if isinstance(mark, list):
+        return (
+            isinstance(value, list | tuple)
+            and len(value) == len(mark)
+            and all(map(_is_marked, mark, value))
+        )
+    return mark() is value

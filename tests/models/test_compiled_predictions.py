@@ -1,0 +1,174 @@
+"""Predictions that are asked for often are compiled: the same numbers, bit for bit, in less time."""
+
+import gc
+import weakref
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import gpflow_gi as gi
+from gpflow_gi.core import compiled
+
+from ..builders import random_bnn, random_data, random_deep_gp
+
+pytestmark = pytest.mark.compiled
+
+
+@pytest.fixture
+def traces(monkeypatch):
+    """Functions that were compiled, at their first call."""
+    monkeypatch.setattr(compiled, "EAGER_CALLS", 0)
+    traced = []
+    original = compiled._Compiled._trace
+
+    def count(self, *arguments):
+        traced.append(self)
+        original(self, *arguments)
+
+    monkeypatch.setattr(compiled._Compiled, "_trace", count)
+    return traced
+
+
+def eagerly(call):
+    """A call's values without any compiled function: a tape watches."""
+    with tf.GradientTape():
+        return call()
+
+
+def weight_posterior(rng):
+    """A Gaussian over all weights."""
+    network = random_bnn(rng, ["factorised", "factorised"])
+    L = gi.inference.WeightSpace(network).size
+    return gi.inference.Gaussian(network, rng.normal(size=L), diagonal=np.full(L, 0.1))
+
+
+MODELS = {
+    "deep GP": lambda rng: random_deep_gp(rng, ["global", "full"]),
+    "local then global": lambda rng: random_deep_gp(rng, ["local", "global"]),
+    "local": lambda rng: random_deep_gp(rng, ["local", "local"]),
+    "network": lambda rng: random_bnn(rng, ["global", "factorised"]),
+    "weights": weight_posterior,
+}
+
+
+@pytest.mark.parametrize("num_samples", [1, 3])
+@pytest.mark.parametrize("kind", MODELS)
+def test_numbers_are_those_of_eager_calls(kind, num_samples, rng, traces):
+    model = MODELS[kind](rng)
+    X, Y = random_data(rng)
+    calls = [
+        lambda: model.predict_y(X, num_samples, seed=3),
+        lambda: model.predict_log_density((X, Y), num_samples, seed=3),
+    ]
+    for call in calls:
+        before = len(traces)
+        np.testing.assert_array_equal(call(), eagerly(call))
+        assert len(traces) == before + 1
+
+
+def test_any_number_of_rows_and_any_seed_share_a_function(rng, traces):
+    model = random_deep_gp(rng, ["global", "full"])
+    X, _ = random_data(rng)
+    for rows, seed in ((X, 0), (X[:4], 1), (X[:1], (2, 3)), (X[:0], None)):
+        model.predict_y(rows, 2, seed=seed)
+    assert len(traces) == 1
+    assert not np.array_equal(model.predict_f(X, 2)[0], model.predict_f(X, 2)[0])
+
+
+def test_chunks_are_those_of_eager_calls(rng, traces, monkeypatch):
+    monkeypatch.setattr("gpflow_gi.models.chunks.TARGET_SIZE", 100)
+    model = random_deep_gp(rng, ["local", "local"])
+    X, _ = random_data(rng)
+    call = lambda: model.predict_f(X, 3, seed=0)  # noqa: E731
+    assert model.numbers_per_row(3) * len(X) > 100
+    np.testing.assert_array_equal(call(), eagerly(call))
+    assert len(traces) == 1
+
+
+def test_gradients_are_there(rng, traces):
+    model = random_deep_gp(rng, ["global", "full"])
+    X = tf.Variable(random_data(rng)[0])
+    model.predict_f(X, 2, seed=0)
+    with tf.GradientTape() as tape:
+        mean = tf.reduce_sum(model.predict_f(X, 2, seed=0)[0])
+    assert np.all(tape.gradient(mean, X).numpy() != 0.0)
+
+
+def change_variance(model):
+    model.layers[-1].kernel.variance.assign(2.0)
+
+
+def replace_kernel(model):
+    model.layers[0].kernel = gpflow.kernels.Matern32()
+
+
+def replace_mean_function(model):
+    model.layers[0].mean_function = gpflow.functions.Constant([0.5, 0.1])
+
+
+def replace_layer(model):
+    model.layers[0] = gi.layers.GPLayer(gpflow.kernels.Matern32(), 2, gi.posteriors.Prior())
+
+
+def set_jitter(model):
+    gpflow.config.set_default_jitter(0.1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [change_variance, replace_kernel, replace_mean_function, replace_layer, set_jitter],
+)
+def test_changes_of_the_model_count(change, rng, traces):
+    model = random_deep_gp(rng, ["global", "full"])
+    X, _ = random_data(rng)
+    call = lambda: model.predict_f(X, 2, seed=0)[0].numpy()  # noqa: E731
+    before = call()
+    change(model)
+    assert not np.array_equal(call(), before)
+    np.testing.assert_array_equal(call(), eagerly(call))
+
+
+def test_what_users_define_is_never_compiled(rng, traces):
+    """It can change unnoticed: here by a global variable."""
+    model = random_deep_gp(rng, ["global", "full"])
+    level = [0.0]
+    model.layers[0].mean_function = lambda X: X + level[0]
+    X, _ = random_data(rng)
+    before = model.predict_f(X, 2, seed=0)[0]
+    level[0] = 1.0
+    assert not np.array_equal(model.predict_f(X, 2, seed=0)[0], before)
+    assert not traces
+
+
+def test_the_first_calls_are_eager(rng, traces, monkeypatch):
+    monkeypatch.setattr(compiled, "EAGER_CALLS", 2)
+    model = random_deep_gp(rng, ["global", "full"])
+    X, _ = random_data(rng)
+    num_traces = []
+    for _ in range(4):
+        model.predict_y(X, 2, seed=0)
+        num_traces.append(len(traces))
+    assert num_traces == [0, 0, 1, 1]
+
+
+def test_compiled_functions_go_with_their_model(rng, traces):
+    model = random_deep_gp(rng, ["global", "full"])
+    X, _ = random_data(rng)
+    model.predict_y(X, 2)
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+    assert not compiled._FUNCTIONS
+
+
+def test_few_functions_are_kept(rng, traces, monkeypatch):
+    monkeypatch.setattr(compiled, "MOST_FUNCTIONS", 2)
+    model = random_deep_gp(rng, ["global", "full"])
+    X, _ = random_data(rng)
+    for S in (1, 2, 3):
+        model.predict_y(X, S)
+    (functions,) = compiled._FUNCTIONS.values()
+    assert len(functions._kinds) == 2
