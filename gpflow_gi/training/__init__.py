@@ -3,7 +3,7 @@
 from .augmentation import augmented
 from .fit import fit
 from .guard import NonFiniteError
-from .record import ConvergenceWarning, FitRecord, Recovery, RecoveryWarning, Report
+from .record import ConvergenceWarning, FitRecord, Recovery, RecoveryWarning, Report, Stop
 
 __all__ = [
     "ConvergenceWarning",
@@ -12,6 +12,7 @@ __all__ = [
     "Recovery",
     "RecoveryWarning",
     "Report",
+    "Stop",
     "augmented",
     "fit",
 ]

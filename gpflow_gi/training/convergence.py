@@ -1,4 +1,4 @@
-"""Runs that ended too early, or worse than they began."""
+"""Runs that have converged, and runs that ended too early or worse than they began."""
 
 import numpy as np
 
@@ -9,6 +9,12 @@ FEWEST_REPORTS = 12
 
 SMALLEST_RISE = 1.0
 """In nats: less is nothing to train for."""
+
+WINDOW = 25
+"""Steps of which the mean is compared with those of others, to tell if a run has converged."""
+
+FEWEST_WINDOWS = 8
+"""In the last third of the steps."""
 
 
 def shortcoming_of(record: FitRecord, num_rows: int) -> str | None:
@@ -50,6 +56,42 @@ def shortcoming_of(record: FitRecord, num_rows: int) -> str | None:
             f"noise of {noise:.3g}. Train for more steps, or at a higher learning rate."
         )
     return None
+
+
+def has_converged(record: FitRecord, kl_warmup: int) -> bool:
+    """True if the objective has not risen by more than its noise in the last third of the steps.
+
+    A line through the means of windows of `WINDOW` steps tells the rise, and how they scatter about
+    it its standard error; a rise of less than a nat counts as none. The third grows with the run:
+    slow training is watched for longer. The answer does not depend on how steps were divided into
+    reports, if each window ends with one.
+
+    :param record: up to the last report.
+    :param kl_warmup: the number of steps that are left out, since their objective is another.
+    """
+    last = record.step
+    if last % WINDOW or last * 2 / 3 < kl_warmup:
+        return False
+    ends, means = _windows(record)
+    late = ends - WINDOW >= last * 2 / 3
+    if late.sum() < FEWEST_WINDOWS:
+        return False
+    since, values = ends[late] - last, means[late]
+    slope, level = np.polyfit(since, values, 1)
+    residuals = values - level - slope * since
+    span = since[-1] - since[0]
+    variance = np.sum(residuals**2) / (late.sum() - 2) / np.sum((since - since.mean()) ** 2)
+    return bool(slope * span <= max(np.sqrt(variance) * span, SMALLEST_RISE))
+
+
+def _windows(record: FitRecord) -> tuple[np.ndarray, np.ndarray]:
+    """The last steps of the whole windows of a record, and the mean objectives of each."""
+    ends = np.array([report.step for report in record.reports])
+    values = np.array([_value(report, record.reports[-1]) for report in record.reports])
+    sums = np.cumsum(values * np.diff([0, *ends]))
+    at = np.flatnonzero(ends % WINDOW == 0)
+    whole = np.diff([0, *ends[at]]) == WINDOW
+    return ends[at][whole], (np.diff([0.0, *sums[at]]) / WINDOW)[whole]
 
 
 def _value(report: Report, last: Report) -> float:

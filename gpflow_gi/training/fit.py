@@ -24,6 +24,7 @@ def fit(
     learning_rate: Any = None,
     num_samples: int | None = None,
     kl_warmup: int = 0,
+    until_converged: bool = False,
     objective: Objective | None = None,
     temperature: float = 1.0,
     augment: Callable[[tf.Tensor, tf.Tensor], Any] | None = None,
@@ -64,7 +65,7 @@ def fit(
         num_samples, seed)``, or :class:`gpflow.models.SVGP`. Trained in place.
     :param data: X [N, D], or images [N, H, W, C], and Y [N, Q]; cast to
         ``gpflow.default_float()``.
-    :param steps: how many in all. A resumed run takes those that are missing.
+    :param steps: how many in all, or at most. A resumed run takes those that are missing.
     :param batch_size: rows per step, drawn without replacement; each epoch drops the remainder.
         None, or N and above, for all rows.
     :param optimizer: from ``gpflow.keras.tf_keras.optimizers``; None for a new Adam. Pass one to
@@ -76,6 +77,10 @@ def fit(
     :param kl_warmup: number of steps over which the weight of the KL term rises linearly to 1:
         step t, counting from 0, has weight min((t + 1) / kl_warmup, 1). Until then the objective is
         no bound, and progress does not call it ELBO.
+    :param until_converged: end the run when the objective has not risen by more than its noise, and
+        than a nat, in the last third of its steps; not before 600 steps, and not while KL warm-up
+        is in that third. The record then says ``stopped="converged"``. Whether it ends, and where,
+        depends on the numbers of training alone.
     :param objective: what to maximise: :class:`~gpflow_gi.objectives.Elbo`, which is the default,
         another of :mod:`gpflow_gi.objectives`, or your own subclass of
         :class:`~gpflow_gi.objectives.Objective`. Only the first is called ELBO by progress and
@@ -83,8 +88,10 @@ def fit(
     :param temperature: T; short for ``objective=TemperedBound(T)`` where it is not 1.
     :param augment: short for ``objective=AugmentedBound(augment, temperature=temperature)``:
         :func:`gpflow_gi.training.augmented`, or another function of rows and a seed.
-    :param callbacks: each is called with every :class:`~gpflow_gi.training.Report`; None for
-        none.
+    :param callbacks: each is called with every :class:`~gpflow_gi.training.Report`; None for none.
+        One that returns True or raises :class:`~gpflow_gi.training.Stop` ends the run after that
+        report, with model, record and checkpoint as at the end of any run. Called again with the
+        same `checkpoint_dir`, it goes on from there.
     :param progress: show progress on standard error: a bar in a terminal or notebook, a few lines
         elsewhere.
     :param checkpoint_dir: a folder to save model, optimizer, step and record in, every minute and
@@ -133,6 +140,7 @@ def fit(
         learning_rate=learning_rate,
         num_samples=num_samples,
         kl_warmup=kl_warmup,
+        until_converged=until_converged,
         objective=objective_of(objective, temperature, augment),
         callbacks=() if callbacks is None else callbacks,
         progress=progress,

@@ -12,11 +12,21 @@ class Pace:
     tenfold from call to call, since the first steps are slower than those that follow.
 
     :param steps: of the whole run.
+    :param window: calls end at its multiples, too; None for calls that end anywhere.
     """
 
-    def __init__(self, steps: int) -> None:
+    def __init__(self, steps: int, window: int | None = None) -> None:
         self.num_steps = 1
         self._most = max(1, steps // FEWEST_CALLS)
+        self._steps = steps
+        self._window = window
+
+    def next(self, step: int) -> int:
+        """Steps of the call after `step` of them."""
+        left = self._steps - step
+        if self._window is not None:
+            left = min(left, self._window - step % self._window)
+        return min(self.num_steps, left)
 
     def measured(self, num_steps: int, seconds: float) -> None:
         """Learn from a call of `num_steps` that took `seconds`."""

@@ -13,6 +13,10 @@ class RecoveryWarning(UserWarning):
     """Training met a bound or a gradient that is not finite, and changed something to go on."""
 
 
+class Stop(Exception):  # noqa: N818, by analogy with StopIteration
+    """Raised by a callback of :func:`gpflow_gi.fit` to end the run after the present report."""
+
+
 class ConvergenceWarning(UserWarning):
     """Training ended with a bound that still rises, or that is worse than at the start."""
 
@@ -144,6 +148,8 @@ class FitRecord:
     :param recoveries: what was changed to go on where a bound or a gradient was not finite.
     :param shortcoming: a sentence, if the bound still rises at the end, or is worse than at the
         start; otherwise None.
+    :param stopped: "converged" or "callback", if that ended the run before its last step; otherwise
+        None.
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
@@ -151,6 +157,7 @@ class FitRecord:
     compile_seconds: float = 0.0
     recoveries: list[Recovery] = field(default_factory=list)
     shortcoming: str | None = None
+    stopped: str | None = None
 
     def __repr__(self) -> str:
         """A line for notebooks, whose cells often end in what gi.fit returns."""
@@ -197,6 +204,7 @@ class FitRecord:
             "reports": [report.to_dict() for report in self.reports],
             "recoveries": [asdict(recovery) for recovery in self.recoveries],
             "shortcoming": self.shortcoming,
+            "stopped": self.stopped,
         }
 
     @classmethod
@@ -214,4 +222,5 @@ class FitRecord:
             # Records of version 0.1.0 have none.
             recoveries=[Recovery(**recovery) for recovery in values.get("recoveries", [])],
             shortcoming=values.get("shortcoming"),
+            stopped=values.get("stopped"),
         )

@@ -13,14 +13,14 @@ from ..objectives import AugmentedBound, Elbo, TemperedBound
 from ..objectives.augmented import check_augment
 from .checkpoints import Checkpoints, describe_data, describe_parameters
 from .compiled_loop import kind_of
-from .convergence import shortcoming_of
+from .convergence import WINDOW, has_converged, shortcoming_of
 from .description import describe_function, describe_model
 from .guard import Snapshots
 from .learning_rate import Schedule, describe_optimizer, make_optimizer, plain_number
 from .minibatches import Minibatches, check_num_data
 from .pace import Pace
 from .progress import Progress
-from .record import FitRecord, Report
+from .record import FitRecord, Report, Stop
 from .recovery import Recoveries
 from .replicas import Replicas
 from .settings import Settings
@@ -105,7 +105,7 @@ class Run:
                 f"already, more than steps={settings.steps}."
             )
         self._seconds = self.record.seconds
-        self._pace = Pace(settings.steps)
+        self._pace = Pace(settings.steps, WINDOW if settings.until_converged else None)
         changing = [*model.variables, *objective.trainable_variables, *self._optimizer.variables]
         self._snapshots = Snapshots(self._steps, changing)
         self._recoveries = Recoveries(
@@ -149,8 +149,9 @@ class Run:
 
     @property
     def is_done(self) -> bool:
-        """True after the last step."""
-        return self.step == self._settings.steps
+        """True after the last step, or where training has converged and that was to end it."""
+        converged = self._settings.until_converged and self.record.stopped == "converged"
+        return converged or self.step == self._settings.steps
 
     def train(self) -> None:
         """Take the steps that are missing.
@@ -160,21 +161,23 @@ class Run:
         :raises KeyboardInterrupt: if interrupted, after the last whole step, which is saved.
         """
         settings = self._settings
+        self.record.stopped = None
         with Progress(settings.steps, self.step, self._num_rows, settings.progress) as bar:
             try:
                 started = time.perf_counter()
                 self._steps.compile()
                 self.record.compile_seconds += time.perf_counter() - started
                 bar.compiled(self._seconds)
-                while not self.is_done:
+                while not self.is_done and self.record.stopped is None:
                     report = self._next_report()
                     if report is None:
                         continue
                     bar.report(report)
                     if self._checkpoints is not None:
                         self._checkpoints.save_if_due(self.record)
-                    for callback in settings.callbacks:
-                        callback(report)
+                    if settings.until_converged and has_converged(self.record, settings.kl_warmup):
+                        self.record.stopped = "converged"
+                    self._call_back(report)
             except KeyboardInterrupt:
                 self._snapshots.undo_failure()
                 self._save()
@@ -182,10 +185,18 @@ class Run:
         self.record.shortcoming = shortcoming_of(self.record, self._num_rows)
         self._save()
 
+    def _call_back(self, report: Report) -> None:
+        for callback in self._settings.callbacks:
+            try:
+                if callback(report) is True:
+                    raise Stop
+            except Stop:
+                self.record.stopped = self.record.stopped or "callback"
+
     def _next_report(self) -> Report | None:
         """Take some steps. None if one was not finite, and its cause was dealt with."""
         self._snapshots.take()
-        num_steps = min(self._pace.num_steps, self._settings.steps - self.step)
+        num_steps = self._pace.next(self.step)
         started = time.perf_counter()
         outcome = self._steps.run(num_steps)
         elapsed = self._replicas.agree(time.perf_counter() - started)

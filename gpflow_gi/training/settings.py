@@ -32,6 +32,7 @@ class Settings:
     learning_rate: Any
     num_samples: int | None
     kl_warmup: int
+    until_converged: bool
     objective: Objective
     callbacks: Sequence[Callable[[Report], Any]]
     progress: bool
@@ -53,8 +54,9 @@ class Settings:
         }
         for name, checked in checks.items():
             object.__setattr__(self, name, checked(name, getattr(self, name)))
-        if not isinstance(self.recover, bool):
-            raise TypeError(f"recover must be True or False, but is {self.recover!r}.")
+        for name in ("recover", "until_converged"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} must be True or False, but is {getattr(self, name)!r}.")
         if self.seed is None and self.checkpoint_dir is not None:
             raise ValueError(
                 "A run with a checkpoint_dir needs a seed, to be the same when resumed."

@@ -1,4 +1,4 @@
-"""Predictions that are asked for often are compiled: the same numbers, bit for bit, in less time."""
+"""Predictions that are asked for often are compiled: the same numbers, bit for bit, sooner."""
 
 import gc
 import weakref

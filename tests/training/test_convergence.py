@@ -5,7 +5,7 @@ import pytest
 
 import gpflow_gi as gi
 from gpflow_gi.training import ConvergenceWarning, FitRecord, Report
-from gpflow_gi.training.convergence import shortcoming_of
+from gpflow_gi.training.convergence import WINDOW, has_converged, shortcoming_of
 
 from .models import LinearModel, linear_data, train
 
@@ -92,3 +92,111 @@ def test_a_rate_far_too_high_is_no_success():
     model = gi.architectures.build_bnn(X, Y, widths=(5,), num_inducing=5)
     with pytest.warns(ConvergenceWarning, match="made the model worse"):
         train(model, (X, Y), steps=60, learning_rate=10.0)
+
+
+def curve(rise, scale=3.0, steps=6000, report=WINDOW, seed=0):
+    """A record of reports of so many steps, and its steps."""
+    at = np.arange(1, steps + 1)
+    values = rise(at) + scale * np.random.default_rng(seed).normal(size=steps)
+    means = values.reshape(-1, report).mean(axis=1)
+    return [
+        Report(
+            step=int(step),
+            seconds=0.0,
+            expected_log_likelihood=float(mean),
+            kl=0.0,
+            kl_weight=1.0,
+            learning_rate=0.1,
+        )
+        for step, mean in zip(at[report - 1 :: report], means, strict=True)
+    ]
+
+
+def first_stop(reports, kl_warmup=0):
+    for i in range(len(reports)):
+        if has_converged(FitRecord(reports=reports[: i + 1]), kl_warmup):
+            return reports[i].step
+    return None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_run_stops_when_its_bound_is_level(seed):
+    """At the time constant of 300 steps, 30 nats are left after 600 steps, 1.3 after 1,500."""
+    step = first_stop(curve(lambda at: -222.0 * np.exp(-at / 300), seed=seed))
+    assert 1000 <= step <= 3000
+
+
+def test_a_run_that_rises_above_its_noise_goes_on():
+    """0.01 nats a step: 2 nats in the last third of 600 steps, whose error is about half a nat."""
+    assert first_stop(curve(lambda at: 0.01 * at, scale=1.0)) is None
+    # Without noise, a nat in the last third counts.
+    assert first_stop(curve(lambda at: 0.002 * at, scale=0.0)) == 600
+    assert first_stop(curve(lambda at: 0.01 * at, scale=0.0)) is None
+
+
+def test_the_warm_up_does_not_count():
+    level = curve(lambda at: 0.0 * at)
+    assert first_stop(level) < 1500
+    assert 1500 <= first_stop(level, kl_warmup=1000) <= 3000
+
+
+def test_reports_of_another_length_tell_the_same():
+    steps = [
+        first_stop(curve(lambda at: -222.0 * np.exp(-at / 300), report=report))
+        for report in (1, 5, WINDOW)
+    ]
+    assert len(set(steps)) == 1
+
+
+@pytest.mark.compiled
+def test_fit_stops_when_it_has_converged(monkeypatch, tmp_path):
+    """At the same step with the same parameters, however fast the machine is, resumed or not."""
+    X, Y = linear_data(12)
+    ends = []
+    for seconds in (1.0, 1e-6):
+        monkeypatch.setattr("gpflow_gi.training.pace.CALL_SECONDS", seconds)
+        model = LinearModel(12)
+        record = train(model, (X, Y), steps=5000, learning_rate=0.1, until_converged=True)
+        assert record.stopped == "converged"
+        assert record.step < 5000
+        ends.append((record.step, *model.mean.numpy()))
+    assert ends[0] == ends[1]
+
+    class AfterHalf:
+        def __call__(self, report):
+            if report.step >= record.step // 2:
+                raise gi.training.Stop
+
+    settings = {"learning_rate": 0.1, "until_converged": True, "checkpoint_dir": tmp_path}
+    first = train(LinearModel(12), (X, Y), steps=5000, callbacks=[AfterHalf()], **settings)
+    assert first.stopped == "callback"
+    model = LinearModel(12)
+    second = train(model, (X, Y), steps=5000, **settings)
+    assert (second.step, *model.mean.numpy()) == ends[0]
+    # A run that has converged is returned as it is, and goes on if it is to take all its steps.
+    third = train(LinearModel(12), (X, Y), steps=5000, **settings)
+    assert third.to_dict() == second.to_dict()
+    settings["until_converged"] = False
+    assert train(LinearModel(12), (X, Y), steps=5000, **settings).step == 5000
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("how", ["raises", "returns True"])
+def test_a_callback_stops_the_run(how, tmp_path):
+    """What it leaves is what a run of so many steps leaves."""
+    X, Y = linear_data(12)
+
+    def stop(report):
+        if report.step >= 10:
+            if how == "raises":
+                raise gi.training.Stop
+            return True
+        return 1  # is not True
+
+    model, other = LinearModel(12), LinearModel(12)
+    record = train(model, (X, Y), steps=200, callbacks=[stop], checkpoint_dir=tmp_path)
+    assert record.stopped == "callback"
+    assert FitRecord.from_dict(record.to_dict()) == record
+    train(other, (X, Y), steps=record.step)
+    np.testing.assert_array_equal(model.mean, other.mean)
+    assert train(LinearModel(12), (X, Y), steps=200, checkpoint_dir=tmp_path).stopped is None
