@@ -31,11 +31,13 @@ class Structure:
         self.is_known = True
         """False if something in it can change unnoticed, as a user's function or a Keras layer."""
 
-        parts = [part for part in (module, *module.submodules) if not isinstance(part, _FIXED)]
-        self._parts = [(ref(part), self._mark(_attributes(part))) for part in parts]
-        for part in parts:
-            if not is_of_libraries(part) or isinstance(part, gpflow.keras.tf_keras.layers.Layer):
-                self.is_known = False
+        self._parts = []
+        for part in (module, *module.submodules):
+            if isinstance(part, gpflow.keras.tf_keras.layers.Layer):
+                self.is_known = False  # Keras keeps books of its own in it
+            elif not isinstance(part, _FIXED):
+                self.is_known &= is_of_libraries(part)
+                self._parts.append((ref(part), self._mark(_attributes(part))))
 
     def is_unchanged(self) -> bool:
         """True if the module still has the parts and constants that it had."""
