@@ -1,4 +1,4 @@
-"""Rate and peak memory of predictions of deep GPs, against GPflux's.
+"""Time, rate and peak memory of predictions of deep GPs, against GPflux's.
 
 python -m tests.benchmarks.prediction [--out FOLDER] [--fast]
 """
@@ -12,20 +12,30 @@ import numpy as np
 import tensorflow as tf
 
 import gpflow_gi as gi
+from gpflow_gi.core.compiled import EAGER_CALLS
 
 from .deep_gps import NUM_INDUCING, global_deep_gp, gpflux_deep_gp, toy_data
 from .equal_means import check_equal
 from .fresh_process import in_fresh_process, print_time_and_memory
+from .interleaved import NOTES, measure, ratios, repeated, rows
 from .programs import float_type
 from .report import Table, machine, parser, write
 
 INPUT_DIM, NUM_SAMPLES = 10, 100
 NUM_TRAINED = 1000
 CHUNK = 10_000
-"""Rows of a call of GPflux, whose arrays of rows x M would grow with the rows."""
+"""Samples times rows of a call of GPflux: the fastest of 2,000, 10,000, 50,000 and 200,000."""
 
-SIZES = {10_000: (5, NUM_SAMPLES), 100_000: (3, NUM_SAMPLES), 1_000_000: (1, 10)}
-"""Rows to rounds, and to the hidden samples that GPflux is timed for."""
+SIZES = {10_000: 5, 100_000: 3, 1_000_000: 1}
+"""Rows to rounds, each with all samples."""
+
+CALLS = {"100 rows, S=100": (100, 100), "20,000 rows, S=10": (20_000, 10)}
+"""Rows and samples of calls that are repeated."""
+
+CALL_GOALS = {
+    "100 rows, S=100": {"global": "under 20 ms"},
+    "20,000 rows, S=10": {"global": "at most 0.60 of one call", "local": "at most 0.60"},
+}
 
 MODELS = ("global", "local", "GPflux")
 MOST_MEMORY = 2048
@@ -42,56 +52,100 @@ def main() -> None:
             predict_once(name, int(num_rows), int(num_samples))
             return
         equal = check_equal_predictions(10 if options.fast else 30)
-    sizes = {1000: (1, 2)} if options.fast else SIZES
-    numbers = measured(sizes, own_samples=2 if options.fast else NUM_SAMPLES)
+        repeated_calls, call_times = calls(options.fast)
+    sizes = {1000: 1} if options.fast else SIZES
+    numbers = measured(sizes, 2 if options.fast else NUM_SAMPLES)
     parts = [
         machine("gpflow", "gpflux", "tensorflow", "numpy"),
-        f"predict_y of 2 layers, widths {INPUT_DIM} and 1, M={NUM_INDUCING}, S={NUM_SAMPLES}, "
-        f"rows x {INPUT_DIM}, float64, each prediction in a fresh process, the processes of one "
-        "round one after the other in a shuffled order. Ours are single calls that chunk the rows "
-        "themselves, with what they compile counted. GPflux's compiled model draws its hidden "
-        f"layer once in a call: it is called for each of the samples, on {CHUNK} rows at a time "
-        "(all rows at once would need arrays of rows x M), and the moments are added up; what it "
-        "compiles is not counted. "
-        + " ".join(
-            f"Of {num_rows} rows it was timed for {num_samples} samples; its rate is that for "
-            f"{NUM_SAMPLES}, which take as many times as long."
-            for num_rows, (_, num_samples) in sizes.items()
-            if num_samples < NUM_SAMPLES
-        ),
+        f"predict_y of 2 layers, widths {INPUT_DIM} and 1, M={NUM_INDUCING}, rows x {INPUT_DIM}, "
+        "float64. GPflux is GPLayer(num_samples=S), which computes its first layer once for all "
+        "samples, in a compiled call that returns the moments of the mixture.",
         equal,
+        "### Calls that are repeated",
+        "In one process; ours is compiled after its second call. GPflux takes all rows in one "
+        f"call, or, in chunks, {CHUNK:,} / S rows a call.",
+        *repeated_calls,
+        "### Large predictions",
+        f"S={NUM_SAMPLES}, each prediction in a fresh process, the processes of one round one "
+        "after the other in a shuffled order. Ours are single calls that chunk the rows "
+        f"themselves, with what they compile counted. GPflux takes {CHUNK:,} / S rows a call; "
+        "what it compiles is not counted.",
         table(numbers, sizes, options.fast),
         "A rate counts rows, each predicted with all samples. Peak memory is that of the whole "
         "process, of which the memory before the prediction is TensorFlow, the model and the rows, "
         "and of GPflux's what its compiled call has taken before; "
         "medians, with quartiles over rounds.",
     ]
-    write(options.out, "prediction", "Prediction", parts, {"predictions": numbers})
+    write(
+        options.out,
+        "prediction",
+        "Prediction",
+        parts,
+        {"calls": call_times, "predictions": numbers},
+    )
 
 
-def measured(sizes: dict[int, tuple[int, int]], own_samples: int) -> list[dict[str, Any]]:
+def calls(fast: bool) -> tuple[list[str | Table], dict[str, Any]]:
+    """Times of calls that are repeated: the tables, and the numbers."""
+    rounds, seconds = (2, 0.01) if fast else (9, 1.0)
+    data = toy_data(NUM_TRAINED, INPUT_DIM)
+    own = {name: own_model(name, data) for name in ("local", "global")}
+    parts: list[str | Table] = []
+    numbers: dict[str, Any] = {}
+    for case, (num_rows, S) in CALLS.items():
+        X = np.random.default_rng(2).normal(size=(20 if fast else num_rows, INPUT_DIM))
+        moments = compiled_gpflux(data[0], S)
+        functions: dict[str, Callable[[], object]] = {
+            "GPflux, one call": lambda f=moments, X=X: f(tf.constant(X)),  # type: ignore[misc]
+            "GPflux, chunks": lambda f=moments, X=X, S=S: gpflux_in_chunks(f, X, S),  # type: ignore[misc]
+            **{
+                name: lambda model=model, X=X, S=S: model.predict_y(X, S)  # type: ignore[misc]
+                for name, model in own.items()
+            },
+        }
+        programs = {}
+        for name, function in functions.items():
+            for _ in range(EAGER_CALLS):
+                function()
+            programs[name] = repeated(function)
+        times = measure(programs, rounds=rounds, seconds=seconds)
+        whole, chunks = times["GPflux, one call"], times["GPflux, chunks"]
+        table = rows(
+            times,
+            lambda _, own, whole=whole, chunks=chunks: [  # type: ignore[misc]
+                ratios(own, whole)[1],
+                ratios(own, chunks)[1],
+            ],
+            {} if fast else CALL_GOALS[case],
+        )
+        columns = ("call", "ms", "quartiles", "cpu / one call", "cpu / chunks", "goal")
+        parts += [f"{case}:", Table(columns, list(table))]
+        numbers[case] = {name: one.to_dict() for name, one in times.items()}
+    return [*parts, NOTES], numbers
+
+
+def measured(sizes: dict[int, int], num_samples: int) -> list[dict[str, Any]]:
     """One record for each process."""
     order = np.random.default_rng(0)
     records = []
-    for num_rows, (rounds, gpflux_samples) in sizes.items():
+    for num_rows, rounds in sizes.items():
         for _ in range(rounds):
             for name in order.permutation(MODELS):
-                samples = gpflux_samples if name == "GPflux" else own_samples
                 record = in_fresh_process(
-                    "prediction", "--predict", str(name), str(num_rows), str(samples)
+                    "prediction", "--predict", str(name), str(num_rows), str(num_samples)
                 )
-                rate = num_rows / record["seconds"] * samples / own_samples
+                rate = num_rows / record["seconds"]
                 records.append({"model": str(name), "rows": num_rows, "rate": rate, **record})
     return records
 
 
-def table(records: list[dict[str, Any]], sizes: dict[int, tuple[int, int]], fast: bool) -> Table:
+def table(records: list[dict[str, Any]], sizes: dict[int, int], fast: bool) -> Table:
     def of(name: str, num_rows: int, key: str) -> np.ndarray:
         return np.array(
             [each[key] for each in records if each["model"] == name and each["rows"] == num_rows]
         )
 
-    rows = []
+    lines = []
     for name, num_rows in product(MODELS, sizes):
         rate = of(name, num_rows, "rate")
         low, median, high = np.percentile(rate, [25, 50, 75])
@@ -99,7 +153,7 @@ def table(records: list[dict[str, Any]], sizes: dict[int, tuple[int, int]], fast
         if name == "global" and num_rows == max(sizes) and not fast:
             slowest = np.median(of(name, min(sizes), "rate"))
             goal = f"under {MOST_MEMORY} MB, at least {slowest:.0f} rows/s"
-        rows.append(
+        lines.append(
             [
                 name,
                 f"{num_rows:,}",
@@ -121,7 +175,7 @@ def table(records: list[dict[str, Any]], sizes: dict[int, tuple[int, int]], fast
         "MB before",
         "goal",
     )
-    return Table(columns, rows)
+    return Table(columns, lines)
 
 
 def predict_once(name: str, num_rows: int, num_samples: int) -> None:
@@ -130,11 +184,11 @@ def predict_once(name: str, num_rows: int, num_samples: int) -> None:
     X = np.random.default_rng(2).normal(size=(num_rows, INPUT_DIM))
     predict: Callable[[], object]
     if name == "GPflux":
-        component = compiled_gpflux(data[0])
-        component(tf.constant(X[:CHUNK]))
-        if num_rows % CHUNK:
-            component(tf.constant(X[: num_rows % CHUNK]))
-        predict = lambda: gpflux_moments(component, X, num_samples)  # noqa: E731
+        moments = compiled_gpflux(data[0], num_samples)
+        chunk = CHUNK // num_samples
+        for size in {min(chunk, num_rows), num_rows % chunk} - {0}:
+            moments(tf.constant(X[:size]))
+        predict = lambda: gpflux_in_chunks(moments, X, num_samples)  # noqa: E731
     else:
         model = own_model(name, data)
         predict = lambda: model.predict_y(X, num_samples)  # noqa: E731
@@ -147,31 +201,30 @@ def own_model(name: str, data: tuple[np.ndarray, np.ndarray]) -> gi.models.DeepG
     return gi.interop.from_gpflux(gpflux_deep_gp(data[0]))
 
 
-def compiled_gpflux(X: np.ndarray) -> Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]:
-    """Mean and variance of the targets, given one draw of the hidden layer."""
-    model = gpflux_deep_gp(X)
+Moments = Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
+
+
+def compiled_gpflux(X: np.ndarray, num_samples: int) -> Moments:
+    """Mean and variance of the targets, as moments of the mixture over samples: two of [N, 1]."""
+    model = gpflux_deep_gp(X, num_samples=num_samples)
 
     @tf.function
-    def component(X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def moments(X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         outputs = model.call(X)
-        return outputs.y_mean, outputs.y_var
+        means, variances = outputs.y_mean, outputs.y_var
+        mean = tf.reduce_mean(means, axis=0)
+        return mean, tf.reduce_mean(variances + means**2, axis=0) - mean**2
 
-    return component
+    return moments
 
 
-def gpflux_moments(
-    component: Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]], X: np.ndarray, num_samples: int
+def gpflux_in_chunks(
+    moments: Moments, X: np.ndarray, num_samples: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance of the mixture over samples, two of [N, 1]."""
-    means, variances = [], []
-    for start in range(0, len(X), CHUNK):
-        rows = tf.constant(X[start : start + CHUNK])
-        total = square = 0.0
-        for _ in range(num_samples):
-            mean, variance = component(rows)
-            total, square = total + mean, square + variance + mean**2
-        means.append(total / num_samples)
-        variances.append(square / num_samples - means[-1] ** 2)
+    size = CHUNK // num_samples
+    chunks = [moments(tf.constant(X[start : start + size])) for start in range(0, len(X), size)]
+    means, variances = zip(*chunks, strict=True)
     return np.concatenate(means), np.concatenate(variances)
 
 
@@ -182,16 +235,17 @@ def check_equal_predictions(draws: int) -> str:
     """
     data = toy_data(NUM_TRAINED, INPUT_DIM)
     X = tf.constant(data[0][:100])
-    component, local = compiled_gpflux(data[0]), own_model("local", data)
+    S = 10
+    moments, local = compiled_gpflux(data[0], S), own_model("local", data)
 
-    def mean_square(moments: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
-        mean, variance = moments
+    def mean_square(predicted: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
+        mean, variance = predicted
         return tf.reduce_mean(variance + mean**2)
 
     sentence = check_equal(
         {
-            "GPflux": lambda: mean_square(component(X)),
-            "local": lambda: mean_square(local.predict_y(X, 1)),
+            "GPflux": lambda: mean_square(moments(X)),
+            "local": lambda: mean_square(local.predict_y(X, S)),
         },
         draws,
         "mean of E y² over 100 rows",
