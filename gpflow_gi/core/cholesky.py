@@ -8,7 +8,7 @@ and one pair of triangular solves turns the sum into the gradient with respect t
     u = L z:         du = L Phi(E) z         gradient  (L^T g_u) z^T,
     v = L^T y:       dv = Phi(E)^T v         gradient  v g_v^T,
     A = L^-1 R:      dA = -Phi(E) A          gradient  -g_A A^T,
-        from E to K:     L^-T Phi(G) L^-1        for the sum G of these gradients.
+    from E to K:     L^-T Phi(G) L^-1        for the sum G of these gradients.
 
 TensorFlow's own gradient of the factor takes an inverse and three products, after the product for
 the gradient of L in A.
