@@ -62,16 +62,6 @@ def build_bnn(
     Columns of X and Y should be standardised (mean 0, standard deviation 1 over the training rows):
     the priors and the initial noise assume that scale.
 
-    It starts at a network drawn from the prior, through which the inducing points are pushed: their
-    activations are the pseudo-outputs of hidden layers (and the inducing inputs of local ones), and
-    the weights are the means of factorised ones. The last layer starts as the regression of the
-    targets on what comes up: its pseudo-outputs are the targets' means around each inducing point,
-    with the precision of so many observations; it has a full precision matrix, hidden layers a
-    diagonal one.
-
-    Columns of X and Y should be standardised (mean 0, standard deviation 1 over the training rows):
-    the priors and the noise's start are made for that scale.
-
     >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
     >>> model = build_bnn(X, X**3, widths=(20,), inference="factorised -> global", num_inducing=10)
     >>> [type(layer).__name__ for layer in model.layers]

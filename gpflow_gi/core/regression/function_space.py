@@ -144,6 +144,7 @@ def _divergence(
 
     Summed over outputs, it is the first part plus P (log|S| + log|Lambda|); the second part is
     log|S|. The first part is
+
         P (tr B^-1 - K) + |E z|^2,    tr B^-1 - K = tr S^-1 Lambda^-1 - M,
         |E z|^2 = alpha^T K alpha = alpha^T V - alpha^T Lambda^-1 alpha    for alpha = S^-1 V.
     """
