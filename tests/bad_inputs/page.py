@@ -36,7 +36,7 @@ Estimators check X and y as all of scikit-learn's do, in scikit-learn's words.
 
 
 def rows() -> list[tuple[str, Callable[[], Any]]]:
-    """What is wrong, as users write it, and the call."""
+    """Bad inputs in users' words, with their calls."""
     masked = np.ma.masked_array(X, second(X))
     steps = {"steps": 2, "progress": False}
     fit = gi.fit

@@ -135,7 +135,7 @@ class Report:
                 f"{', '.join(self.records.set_aside)}."
             )
         said += [
-            f"Data set {name} is not in this report, which it would have ended: {why}."
+            f"Data set {name} is left out, because it cannot be reported: {why}."
             for name, why in self.records.left_out.items()
         ]
         return said
