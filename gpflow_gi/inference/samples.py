@@ -55,8 +55,8 @@ class Samples(WeightPosterior):
 def stratified(num_samples: int, num_parts: int, seed: tf.Tensor) -> tf.Tensor:
     """Integers below `num_parts`, one from each of S equal parts, in ascending order: [S].
 
-    :param num_samples: S.
-    :param num_parts: T.
+    :param num_samples: the number of samples, S.
+    :param num_parts: the number of parts, T.
     :param seed: [2].
     """
     # floor((s + u_s) T / S), u_s ~ U(0, 1)

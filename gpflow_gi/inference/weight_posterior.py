@@ -73,7 +73,7 @@ class WeightPosterior(Predictive):
     def sample(self, num_samples: int, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor | None]:
         """Draw theta ~ q.
 
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         :param seed: [2].
         :return: theta [S, L], and log q(theta) [S], in nats, or None if there is no density.
         """

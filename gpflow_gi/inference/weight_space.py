@@ -85,7 +85,7 @@ class WeightSpace:
     def draw_prior(self, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
         """Draw vectors from the prior, [S, L].
 
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         :param seed: [2].
         """
         parts = []

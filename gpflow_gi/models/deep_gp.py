@@ -160,7 +160,7 @@ class DeepGP(Predictive):
         """Push the inducing points through the network.
 
         :param X: rows of the data, [N, D], of which only D is used; or D itself.
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         :param seed: [2].
         :param draw_all: see :func:`gpflow_gi.models.propagation.propagate_inducing`.
         :param num_features: see there.
@@ -192,7 +192,7 @@ class DeepGP(Predictive):
         The present kernels, mean functions, prior scales and other parameters of the prior are
         used; the learned posterior is not.
 
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         :param seed: see the class.
         :param num_features: F, as in :meth:`~gpflow_gi.models.Predictive.sample_functions`.
         :return: a callable from X [N, D] to [S, N, P], the same functions in every call.
@@ -216,7 +216,7 @@ class DeepGP(Predictive):
     def inducing_activations(self, num_samples: int = 1, seed: Seed = None) -> list[tf.Tensor]:
         """Draw the global inducing points' values in every layer.
 
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         :param seed: see the class.
         :return: the inducing inputs, then the inputs of each further layer that uses them or passes
             them on (deterministic layers are skipped), then, if the last layer is global, its

@@ -66,7 +66,7 @@ class Predictive(TrainingLoss, BayesianModel):
     def draw(self, num_samples: int, seed: Seed = None, *, joint: bool = False) -> Draws:
         """Draw S functions.
 
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         :param seed: see the class. Its stream 0 (and 2, for joint draws) is used here.
         :param joint: True if the rows of a call of the draws belong to one function; otherwise only
             the distribution of each single row is right.
@@ -90,14 +90,14 @@ class Predictive(TrainingLoss, BayesianModel):
     def numbers_per_row(self, num_samples: int) -> int:
         """Number of numbers per row in the largest array of a prediction.
 
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         """
         return num_samples * self.width()
 
     def numbers_per_sample(self, num_rows: int) -> int:
         """Number of numbers in the largest array of one joint draw at this number of rows.
 
-        :param num_rows: N.
+        :param num_rows: the number of rows, N.
         """
         return num_rows * self.width()
 
@@ -174,7 +174,7 @@ class Predictive(TrainingLoss, BayesianModel):
         jointly, which takes time of N^3 per sample.
 
         :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         :param seed: see the class.
         :return: [], in nats.
         :raises ValueError: if the data do not fit the model, or are not all of its rows.
@@ -190,7 +190,7 @@ class Predictive(TrainingLoss, BayesianModel):
         """Compute log p(Y, z) - log q(z) for S draws of all random variables, z ~ q.
 
         :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         :param seed: see the class.
         :return: [S], in nats.
         :raises ValueError: if the data do not fit the model, or are not all of its rows.
@@ -304,7 +304,7 @@ class Predictive(TrainingLoss, BayesianModel):
         that need more than moments.
 
         :param X: [N, D], or images [N, H, W, C].
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         :param seed: see the class.
         :return: two of [S, N, Q], in the units of the targets and their square.
         :raises ValueError: see the class.
@@ -343,7 +343,7 @@ class Predictive(TrainingLoss, BayesianModel):
         """Samples of f at `X`.
 
         :param X: [N, D], or images [N, H, W, C].
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         :param full_cov: True to draw the rows of a sample jointly, as values of one function; takes
             memory of S N^2 and time of S N^3 in Gaussian processes. Otherwise only the distribution
             of each single row is right.
@@ -371,7 +371,7 @@ class Predictive(TrainingLoss, BayesianModel):
         features; see :class:`FunctionDraws` for these kernels and for the others. Draws of networks
         are exact.
 
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         :param seed: see the class.
         :param num_features: F, the number of random frequencies, each with a cosine and a sine, in
             each function's residuals; their covariance is right on average over draws for any F,
@@ -387,7 +387,7 @@ class Predictive(TrainingLoss, BayesianModel):
     def posterior(self, num_samples: int, seed: Seed = None) -> FrozenPosterior:
         """Draw S times, and keep the draws for predictions.
 
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         :param seed: see the class.
         :return: an object that predicts like the model, with the same numbers in every call.
         :raises ValueError: see the class.
@@ -421,7 +421,7 @@ class Predictive(TrainingLoss, BayesianModel):
     ) -> Callable[[tf.Tensor], tf.Tensor]:
         """Draws that are the same functions in every call, for :class:`FunctionDraws`.
 
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         :param seed: [2].
         :param num_features: F, or None; see :meth:`~gpflow_gi.models.Predictive.sample_functions`.
         :return: a function from X [N, D] to [S, N, P]; its ``is_pathwise`` as in FunctionDraws.
@@ -440,7 +440,7 @@ class Predictive(TrainingLoss, BayesianModel):
         share a value.
 
         :param X: [N, D], of which only D is used.
-        :param num_samples: S.
+        :param num_samples: the number of samples, S.
         :param seed: [2].
         :param joint: see :meth:`draw`.
         :return: the draws.
