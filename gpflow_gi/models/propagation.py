@@ -113,7 +113,8 @@ def propagate_inducing(
     :param layers: layers from the inputs up; the last one has a posterior.
     :param U: inducing inputs, [M, D] or [M, H, W, C], or None if no layer uses them.
     :param input_dim: D, the number of columns of later rows.
-    :param num_samples: S. There is no sample axis before something is sampled, nor for S = 1.
+    :param num_samples: the number of samples, S. There is no sample axis before something is
+        sampled, nor for S = 1.
     :param seed: [2].
     :param draw_all: True to draw every hidden layer, for functions that are evaluated jointly
         over rows.
