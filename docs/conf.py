@@ -1,4 +1,4 @@
-"""How the documentation is built: ``make docs``."""
+"""The configuration of the documentation's build: ``make docs``."""
 
 import os
 import shutil
@@ -94,7 +94,7 @@ WITHOUT_A_PAGE = {"ABC", "object", "Classifier", "Estimator", "Regressor"}
 
 
 def known_bases(bases: list[Any]) -> list[Any]:
-    """What users can look up: a class that has no page gives way to its own bases."""
+    """The bases to show: a class without a page is replaced by its own bases."""
     known: list[Any] = []
     for base in bases:
         name, library = base.__name__, base.__module__.partition(".")[0]

@@ -3,8 +3,8 @@
 Ober & Aitchison, "Global inducing point variational posteriors for Bayesian neural networks and
 deep Gaussian processes", ICML 2021, arXiv:2005.08140.
 
-Submodules are imported when they are first used, so that the command line can answer ``--help``
-without waiting for TensorFlow.
+Submodules are imported on first use, so that the command line can answer ``--help`` without
+waiting for TensorFlow.
 """
 
 from importlib import import_module

@@ -1,3 +1,3 @@
-"""The version, in a file of its own so that it can be read without importing TensorFlow."""
+"""The version, in its own file so that it can be read without importing TensorFlow."""
 
 __version__ = "0.1.0"

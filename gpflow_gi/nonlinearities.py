@@ -1,4 +1,4 @@
-"""Elementwise nonlinearities of neural networks, by name or as any function that is elementwise."""
+"""Elementwise nonlinearities of neural networks, by name or as a function."""
 
 from .kernels.nonlinearities import (
     Nonlinearity,

@@ -22,7 +22,7 @@ REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "reference"
 
 @pytest.fixture(autouse=True)
 def _restored_gpflow_config() -> Iterator[None]:
-    """Whatever a test sets (float type, jitter) is back as it was after it."""
+    """Restore the settings of GPflow (float type, jitter) after every test."""
     with gpflow.config.as_context():
         yield
 

@@ -1,5 +1,6 @@
-"""Examples in docstrings run and give what stands there; the main names have one."""
+"""Examples in docstrings run and give the results shown; the main names have one."""
 
+import ast
 import doctest
 import re
 from importlib import import_module
@@ -51,10 +52,25 @@ def test_main_names_have_an_example(name):
 
 
 def test_no_field_is_one_letter_with_a_dot():
-    """Which Sphinx reads as the first number of a list: nothing of it is shown."""
+    """Sphinx would read it as the number of a list, and show nothing."""
     field = re.compile(r":(?:param \w+|return|raises [\w.]+): \(?[A-Za-z][.)](?: |$)", re.MULTILINE)
     found = {
         str(path.relative_to(PACKAGE)): field.findall(path.read_text("utf-8"))
         for path in PACKAGE.rglob("*.py")
     }
     assert {path: fields for path, fields in found.items() if fields} == {}
+
+
+def test_docstrings_begin_with_a_verb_or_a_noun():
+    """Docstrings of modules, classes, functions and attributes name their subject first."""
+    question = re.compile(r"\s*(What|Whether|How|Where|Who|Which|When|That|If)\b")
+    found = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        and question.match(node.value.value)
+    ]
+    assert found == []

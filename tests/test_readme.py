@@ -1,4 +1,4 @@
-"""What the README says is so: its code runs, its commands exist, its numbers are those measured."""
+"""The statements of the README: its code runs, its commands exist, its numbers are measured."""
 
 import re
 import shlex

@@ -23,7 +23,7 @@ def name_of(path):
 
 
 def differences(source, notebook):
-    """What there is to complain of in a pair of files."""
+    """Differences between a source and its notebook."""
     written = jupytext.read(source, fmt="py:percent").cells
     kept = nbformat.read(notebook, as_version=4).cells
     if [(c.cell_type, c.source) for c in written] != [(c.cell_type, c.source) for c in kept]:

@@ -1,7 +1,7 @@
-"""What the API's pages show of signatures and docstrings.
+"""Signatures and docstrings on the API's pages.
 
-Sphinx sets a signature out line by line where it is long, and counts whole module names which it
-then does not show. It knows no field for warnings.
+Sphinx breaks a long signature into lines, and counts whole module names, which it then does not
+show. It has no field for warnings.
 """
 
 import re

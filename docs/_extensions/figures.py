@@ -17,7 +17,7 @@ LEGIBLE = 60  # CSS pixels to the inch, with which labels of ten points are eigh
 
 
 def least_width(path: Path) -> int | None:
-    """How many CSS pixels wide a figure must be to be read, or None if any page will do."""
+    """The number of CSS pixels that a legible figure needs, or None if any page is wide enough."""
     with Image.open(path) as image:
         inches = image.width / image.info.get("dpi", (100, 100))[0]
     return round(LEGIBLE * inches) if inches > WIDE else None

@@ -1,4 +1,4 @@
-"""Whole models from data and a few words."""
+"""Functions that build whole models from data and a few settings."""
 
 from .bnn import build_bnn
 from .deep_gp import build_deep_gp

@@ -50,17 +50,17 @@ def build_bnn(
     num_samples: int = 1,
     seed: int = 0,
 ) -> DeepGP:
-    """A Bayesian neural network that trains from the first step on.
+    """A Bayesian neural network whose start makes the first training step useful.
 
-    It starts at a network drawn from the prior, through which the inducing points are pushed: their
-    activations are the pseudo-outputs of hidden layers (and the inducing inputs of local ones), and
-    the weights are the means of factorised ones. The last layer starts as the regression of the
-    targets on what comes up: its pseudo-outputs are the targets' means around each inducing point,
-    with the precision of so many observations; it has a full precision matrix, hidden layers a
-    diagonal one.
+    It starts at a network drawn from the prior. The inducing points are pushed through that
+    network. Their activations are the pseudo-outputs of hidden layers (and the inducing inputs of
+    local layers); the drawn weights are the means of factorised layers. The last layer starts as
+    the regression of the targets on its inputs: its pseudo-outputs are the means of the targets
+    around each inducing point, with the precision of that many observations. It has a full
+    precision matrix; hidden layers have a diagonal one.
 
     Columns of X and Y should be standardised (mean 0, standard deviation 1 over the training rows):
-    the priors and the noise's start are made for that scale.
+    the priors and the initial noise assume that scale.
 
     >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
     >>> model = build_bnn(X, X**3, widths=(20,), inference="factorised -> global", num_inducing=10)
@@ -72,31 +72,31 @@ def build_bnn(
 
     :param X: inputs, [N, D].
     :param Y: targets, [N, Q].
-    :param widths: of the hidden layers.
-    :param inference: "global", "local", "factorised", or one of these or "prior" for the hidden
-        layers and global for the last: "factorised -> global", "local -> global",
-        "prior -> global" (the paper's section 3). Or a list with one method per layer.
+    :param widths: widths of the hidden layers.
+    :param inference: "global", "local" or "factorised" for all layers; or "factorised -> global",
+        "local -> global" or "prior -> global", where the last layer is global and the hidden layers
+        are not (the paper's section 3); or a list with one method per layer.
     :param prior: "neal", "standard" or "scale" (the paper's section 2.3), or a function that makes
         a prior of :mod:`gpflow_gi.priors` for each layer.
-    :param prior_scale: the factor on the weights' standard deviation, where `prior` is a name.
+    :param prior_scale: factor on the weights' standard deviation, if `prior` is a name.
     :param nonlinearity: after each hidden layer: a name, or an elementwise function; see
         :func:`gpflow_gi.nonlinearities.as_nonlinearity`.
-    :param bias: whether every layer has a unit that is always one.
-    :param num_inducing: M, of the model and of every local layer; at most the number of different
-        rows of X.
-    :param inducing_inputs: where the inducing points start, [M, D], in the units of X, instead of
-        at centres of k-means. They may be more than the rows of X, and lie where there are none;
-        `num_inducing` is not looked at then.
-    :param likelihood: a GPflow likelihood; by default Gaussian, with a noise variance that is
-        learned and starts at 0.1.
-    :param num_samples: S, the samples of the bound in training.
-    :param seed: of k-means and of the network that is drawn, an integer from 0 to 2^32 - 1.
+    :param bias: True if every layer has a unit that is always one.
+    :param num_inducing: M, for the model and for every local layer; at most the number of
+        different rows of X.
+    :param inducing_inputs: initial inducing inputs, [M, D], in the units of X, instead of the
+        centres of k-means. There may be more of them than rows of X, and they may lie outside the
+        data. `num_inducing` is then ignored.
+    :param likelihood: a GPflow likelihood; by default Gaussian, with a learned noise variance that
+        starts at 0.1.
+    :param num_samples: S, the number of samples of the bound in training.
+    :param seed: for k-means and for the drawn network, an integer from 0 to 2^32 - 1.
     :return: the model, not trained yet.
     :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
         unknown.
     :raises TypeError: if an argument is of the wrong kind.
-    :warns UserWarning: if `num_inducing` exceeds the different rows of X, and is lowered to them;
-        or if a column is far from standardised.
+    :warns UserWarning: if `num_inducing` exceeds the number of different rows of X, and is lowered
+        to it; or if a column is far from standardised.
     """
     X, Y = check_rows(X, Y)
     widths = _check_widths(widths)
@@ -116,7 +116,7 @@ def build_bnn(
         U = finite_array("inducing_inputs", inducing_inputs, (None, X.shape[1]))
     else:
         if not {"global", "local"} & set(methods):
-            num_inducing = min(num_inducing, len(np.unique(X, axis=0)))  # none will be kept
+            num_inducing = min(num_inducing, len(np.unique(X, axis=0)))  # not kept: no warning
         U = centres(X, num_inducing, seed)
     V, Lambda = _regression_on_targets(X, Y, U, likelihood)
 
@@ -170,6 +170,6 @@ def _regression_on_targets(
     counts = np.bincount(nearest, minlength=M)
     sums = np.zeros((M, P))
     np.add.at(sums, nearest, values)
-    # An inducing point to which no row is nearest counts for a hundredth of one.
+    # An inducing point that is nearest to no row counts as a hundredth of an observation.
     Lambda = np.maximum(counts, 0.01) / noise
     return sums / np.maximum(counts, 1)[:, None], within_bounds(Lambda)

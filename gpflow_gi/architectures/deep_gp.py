@@ -32,13 +32,13 @@ from .start import (
 Inference: TypeAlias = Literal["global", "local", "prior"]
 
 HIDDEN_VARIANCE = 0.01
-"""Of a hidden layer's default kernel at the start: what it adds to its mean function is small."""
+"""Initial variance of a hidden layer's default kernel: it adds little to the mean function."""
 
 HIDDEN_PRECISION = 1000.0
-"""Of a hidden layer's pseudo-outputs at the start: they hold the layer near its mean function."""
+"""Initial precision of a hidden layer's pseudo-outputs: large, to stay near its mean function."""
 
 LARGEST_HIDDEN_DIM = 30
-"""Of the default width, as in Salimbeni & Deisenroth (2017)."""
+"""Largest default width of a hidden layer, as in Salimbeni & Deisenroth (2017)."""
 
 
 _NO_START = (
@@ -61,22 +61,22 @@ def build_deep_gp(
     num_samples: int = 1,
     seed: int = 0,
 ) -> DeepGP:
-    """A deep Gaussian process that trains from the first step on.
+    """A deep Gaussian process whose start makes the first training step useful.
 
     Inducing inputs are k-means centres of X. Hidden layers have the mean functions of Salimbeni &
-    Deisenroth (2017): the identity, or where the widths differ a projection onto the leading
-    principal components, or padding with zeros; their pseudo-outputs start at zero, which holds the
+    Deisenroth (2017): the identity or, where the widths differ, a projection onto the leading
+    principal components or padding with zeros. Their pseudo-outputs start at zero, which keeps the
     layer near that mean. The last layer starts as the regression onto the targets. With a Gaussian
-    likelihood that is exact: given the hidden layers' means, its pseudo-outputs and precision are
-    those of the best q(u), Titsias' (2009). They take a full precision matrix, since an inducing
-    point stands for many rows that it shares with others; hidden layers have a diagonal one.
-    Local layers start with the same Gaussians q(z) as global ones.
+    likelihood this start is exact: given the means of the hidden layers, the pseudo-outputs and
+    the precision are those of the optimal q(u) (Titsias, 2009). The last layer has a full precision
+    matrix, since an inducing point summarises many rows that it shares with others; hidden layers
+    have a diagonal one. Local layers start with the same Gaussians q(z) as global ones.
 
-    The start is near the solution that one layer alone gives. KL warm-up (``kl_warmup`` of
-    :func:`gpflow_gi.fit`) over the first quarter or third of the steps helps to leave it.
+    The start is near the solution of a single layer. KL warm-up (``kl_warmup`` of
+    :func:`gpflow_gi.fit`) over the first quarter or third of the steps helps training to leave it.
 
     Columns of X and Y should be standardised (mean 0, standard deviation 1 over the training rows):
-    the kernels' and the noise's start are made for that scale.
+    the initial kernels and noise assume that scale.
 
     >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
     >>> inference = ["local", "global", "global"]
@@ -89,22 +89,22 @@ def build_deep_gp(
     :param num_layers: number of GP layers, at least 1.
     :param inference: "global", "local" or "prior" for all layers, or a list with one per layer from
         the inputs up.
-    :param num_inducing: M, in every layer; at most the number of different rows of X.
+    :param num_inducing: M, for every layer; at most the number of different rows of X.
     :param hidden_dim: width of the hidden layers; D by default, but at most 30.
-    :param kernel: for every layer: a function from the number of inputs to a GPflow kernel, a
-        kernel to be copied, or a list with one kernel per layer. By default a squared exponential
-        with one lengthscale per input.
-    :param likelihood: a GPflow likelihood; by default Gaussian, with a noise variance that is
-        learned and starts at 0.1.
-    :param num_samples: S, the samples of the bound in training.
-    :param seed: of k-means, an integer from 0 to 2^32 - 1.
+    :param kernel: a function from the number of inputs to a GPflow kernel, a kernel to be copied
+        for every layer, or a list with one kernel per layer. By default a squared exponential with
+        one lengthscale per input.
+    :param likelihood: a GPflow likelihood; by default Gaussian, with a learned noise variance that
+        starts at 0.1.
+    :param num_samples: S, the number of samples of the bound in training.
+    :param seed: for k-means, an integer from 0 to 2^32 - 1.
     :return: the model, not trained yet.
     :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
         unknown, if a kernel does not fit its layer, or if its matrix at the inducing points
         cannot be factorised.
-    :raises TypeError: if `likelihood` is no GPflow likelihood.
-    :warns UserWarning: if `num_inducing` exceeds the different rows of X, and is lowered to them;
-        or if a column is far from standardised.
+    :raises TypeError: if `likelihood` is not a GPflow likelihood.
+    :warns UserWarning: if `num_inducing` exceeds the number of different rows of X, and is lowered
+        to it; or if a column is far from standardised.
     """
     X, Y = check_rows(X, Y)
     num_layers = positive_integer("num_layers", num_layers)
@@ -123,10 +123,10 @@ def build_deep_gp(
 
     num_inducing = positive_integer("num_inducing", num_inducing)
     if set(methods) == {"prior"}:
-        num_inducing = 1  # none will be kept
+        num_inducing = 1  # no inducing points are kept
     U = centres(X, num_inducing, seed)
     layers = []
-    F, Z = X, U  # the rows and the inducing points below a layer, were all layers their means
+    F, Z = X, U  # rows and inducing points below a layer, if every layer were its mean
     for method, layer_kernel in zip(methods[:-1], kernels[:-1], strict=True):
         V, Lambda = np.zeros((len(U), width)), HIDDEN_PRECISION * np.eye(len(U))
         posterior = _posterior(method, layer_kernel, Z, V, Lambda, "diagonal")
@@ -221,15 +221,15 @@ def _regression_on_targets(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Pseudo-outputs [M, P] at Z and their precision [M, M] that stand for all rows.
 
-    With W = K_uu^-1 K_uf the best q(u) of a single layer (Titsias 2009) has the precision
-    K_uu^-1 + W W^T / noise: the prior's, and Lambda = W W^T / noise; and Lambda V = W Y / noise.
+    With W = K_uu^-1 K_uf, the optimal q(u) of a single layer (Titsias 2009) has the precision
+    K_uu^-1 + W W^T / noise: that of the prior plus Lambda = W W^T / noise; Lambda V = W Y / noise.
     """
     M = len(Z)
     regression = as_regression(likelihood, Y, output_dim)
     if regression is None:
         return np.zeros((M, output_dim)), np.eye(M)
     targets, noise = regression
-    rows = some_rows(len(F), 100 * M, seed=0)  # enough to say how rows lie around Z
+    rows = some_rows(len(F), 100 * M, seed=0)  # enough to describe the rows around Z
     basis = KernelBasis(kernel, tf.constant(Z))
     A = basis(tf.constant(F[rows]))
     W = tf.linalg.triangular_solve(basis.L, A, adjoint=True).numpy()
@@ -238,7 +238,7 @@ def _regression_on_targets(
     # A hundredth of an observation at each point keeps Lambda positive definite.
     gram = (W @ W.T) * (len(F) / len(rows)) + 0.01 * np.eye(M)
     V = np.linalg.solve(gram, (W @ targets[rows]) * (len(F) / len(rows)))
-    # Where the kernel's variance at Z all but vanishes, W has no bound.
+    # Where the kernel's variance at Z is almost zero, W is unbounded.
     values, vectors = np.linalg.eigh(gram / noise)
     Lambda = (
         vectors * np.clip(values, 2 / largest_precision(), largest_precision() / 2)
@@ -247,11 +247,11 @@ def _regression_on_targets(
 
 
 def _linear_map(F: np.ndarray, width: int) -> np.ndarray:
-    """From D columns to `width`: the leading principal components, or padding, [D, width]."""
+    """A map from D to `width` columns: principal components, or padding with zeros, [D, width]."""
     W = np.eye(F.shape[1], width, dtype=F.dtype)
     if width < F.shape[1]:
         _, _, components = np.linalg.svd(F - F.mean(0), full_matrices=False)
-        # With fewer rows than `width` there are fewer components; the rest stays zero.
+        # Fewer rows than `width` give fewer components; the others stay zero.
         W = np.zeros_like(W)
         W[:, : len(components)] = components[:width].T
     return W

@@ -1,4 +1,4 @@
-"""What networks have in common: a method and a prior for each layer of weights, and their start."""
+"""Parts that all networks share: methods and priors of the layers of weights, and their start."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..priors import NealPrior, ScalePrior, SpatialIWPrior, StandardPrior, Weigh
 Method: TypeAlias = Literal["global", "local", "factorised", "prior"]
 
 _LARGEST_SCALE = 1e15
-"""Of a prior: squares have room, in float32 too."""
+"""Largest scale of a prior: its square does not overflow, in float32 either."""
 
 METHODS: tuple[Method, ...] = ("global", "local", "factorised", "prior")
-"""What a layer can have."""
+"""Methods of a layer."""
 
 INFERENCE = (
     "global",
@@ -30,7 +30,7 @@ INFERENCE = (
     "local -> global",
     "prior -> global",
 )
-"""What a network can have. Before an arrow stand all layers but for the last."""
+"""Methods of a network. The name before an arrow is for all layers except the last."""
 
 PRIORS: dict[str, Callable[[float], WeightPrior]] = {
     "neal": NealPrior,
@@ -39,14 +39,14 @@ PRIORS: dict[str, Callable[[float], WeightPrior]] = {
 }
 
 HIDDEN_PRECISION = 1.0
-"""Of a hidden layer's pseudo-outputs at the start, in units of their mean square."""
+"""Initial precision of a hidden layer's pseudo-outputs, in units of their mean square."""
 
 FACTORISED_DEVIATION = 0.5
-"""Of factorised weights at the start, in units of the prior's standard deviation."""
+"""Initial standard deviation of factorised weights, in units of the prior's."""
 
 
 def methods_of_layers(inference: Any, num_layers: int) -> list[Method]:
-    """The method of each layer of weights.
+    """Methods of the layers of weights, one for each.
 
     :param inference: one of :data:`INFERENCE`, or a list with one of :data:`METHODS` for each.
     :raises ValueError: if it is neither.
@@ -79,7 +79,7 @@ def prior_maker(
 ) -> Callable[[], WeightPrior]:
     """A function that makes a new prior for each layer.
 
-    :param kernel_size: of convolutions, which "spatial" is for; None for dense layers.
+    :param kernel_size: size of a convolution's kernel, for "spatial"; None for dense layers.
     :raises ValueError: if the name is unknown, or if a scale is given beside a function.
     :raises TypeError: if `prior` is neither a name nor a function.
     """
@@ -115,10 +115,10 @@ def prior_maker(
 def new_prior(
     make_prior: Callable[[], WeightPrior], method: Method, num_weights: int, seed: int
 ) -> tuple[WeightPrior, float]:
-    """A layer's prior, and the standard deviation of weights that are drawn from it.
+    """A layer's prior, and the standard deviation of weights drawn from it.
 
-    :param num_weights: to each output.
-    :raises TypeError: if what was made is no prior.
+    :param num_weights: number of weights to each output.
+    :raises TypeError: if the function does not make a prior.
     """
     prior = make_prior()
     if not isinstance(prior, WeightPrior):
@@ -127,7 +127,7 @@ def new_prior(
             f"{shown(prior)}."
         )
     if method == "prior":
-        prior.follow_prior()  # a random scale too is drawn from its prior
+        prior.follow_prior()  # a random scale is drawn from its prior too
     deviations = prior.draw(num_weights, 101, as_seed(seed)).standard_deviation
     return prior, float(np.median(deviations))
 
@@ -135,14 +135,14 @@ def new_prior(
 def hidden_posterior(
     method: Method, Z: np.ndarray, W: np.ndarray, deviation: float, outputs: np.ndarray
 ) -> Posterior:
-    """A posterior that starts at weights, or at what they make of the inducing points.
+    """A posterior that starts at given weights, or at their outputs at the inducing points.
 
-    :param Z: inducing points from below, [M, D] or [M, H, W, C].
-    :param W: [K, P].
-    :param deviation: of the weights' prior.
-    :param outputs: [M, P] or [M, H, W, P].
+    :param Z: inducing points from the layer below, [M, D] or [M, H, W, C].
+    :param W: weights, [K, P].
+    :param deviation: standard deviation of the weights' prior.
+    :param outputs: outputs at the inducing points, [M, P] or [M, H, W, P].
     """
-    # Units that are all zero, as dead ReLUs leave them, have no scale.
+    # Units that are all zero, such as dead ReLUs, have no scale.
     precision = HIDDEN_PRECISION / float(np.mean(outputs**2) or 1.0)
     # The locations of an image count together as one observation.
     precision /= math.prod(outputs.shape[1:-1])
@@ -158,9 +158,9 @@ def last_posterior(
     V: np.ndarray,
     Lambda: np.ndarray,
 ) -> Posterior:
-    """A posterior that starts as the regression on V [M, P], of precisions Lambda [M].
+    """A posterior that starts as the regression on V [M, P] with precisions Lambda [M].
 
-    :param A: what the weights are multiplied with at Z, [M, K].
+    :param A: basis functions at Z, which the weights multiply, [M, K].
     """
     # The mean of the weights given the pseudo-data (the paper's eq. 8 and 9).
     B = np.eye(A.shape[1]) / deviation**2 + (A.T * Lambda) @ A
@@ -175,7 +175,7 @@ def last_posterior(
 
 
 def within_bounds(Lambda: np.ndarray) -> np.ndarray:
-    """A pseudo-precision that is none of the largest or smallest."""
+    """Pseudo-precisions, clipped to the range that is allowed."""
     return np.clip(Lambda, 2 / largest_precision(), largest_precision() / 2)
 
 

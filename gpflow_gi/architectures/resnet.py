@@ -33,7 +33,7 @@ from .start import as_regression, check_size, output_dim_for, some_rows
 KERNEL_SIZE = (3, 3)
 
 _MOST_CLASSES = 10_000
-"""Of the default likelihood: more, and Y holds something else."""
+"""Largest number of classes of the default likelihood; larger labels are probably not labels."""
 
 
 def build_resnet(
@@ -52,30 +52,29 @@ def build_resnet(
 ) -> DeepGP:
     """The convolutional network of Ober & Aitchison (2021), section 3.4.
 
-    Conv, relu, block, average pooling of 2 x 2, block, average pooling of 2 x 2, block, average
-    pooling of all that is left, linear. A block is a shortcut in parallel with conv, relu, conv,
-    relu. All kernels are 3 x 3.
+    Conv, relu, block, average pooling of 2 x 2, block, average pooling of 2 x 2, block, global
+    average pooling, linear. A block is a shortcut in parallel with conv, relu, conv, relu. All
+    kernels are 3 x 3.
 
-    It starts at a network drawn from the prior, as :func:`build_bnn` does, through which inducing
-    images are pushed: some of the images, drawn at random. In the last layer their pseudo-outputs
-    are their targets, with the precision of as many observations as there are images for each.
+    Like :func:`build_bnn`, it starts at a network drawn from the prior, through which inducing
+    images are pushed. These are a random subset of the images. In the last layer their
+    pseudo-outputs are their targets, with the precision of N / M observations each.
 
-    Pixels should be standardised: the priors are made for that scale.
+    Pixels should be standardised: the priors assume that scale.
 
     :param X: images, [N, H, W, C].
     :param Y: targets, [N, Q]; labels 0, 1, ... in one column for the default likelihood.
-    :param width: channels of every layer.
-    :param num_blocks: of the blocks, with pooling between them.
+    :param width: number of channels of every layer.
+    :param num_blocks: number of blocks, with pooling between them.
     :param inference: as in :func:`build_bnn`; a list has one method for each convolution, in the
         order of the network, and one for the last layer: 2 num_blocks + 2.
     :param prior: as in :func:`build_bnn`; or "spatial", a
         :class:`~gpflow_gi.priors.SpatialIWPrior` in every convolution and "neal" in the last layer.
-    :param prior_scale: the factor on the weights' standard deviation, where `prior` is a name.
-    :param num_inducing: M, of the model and of every local layer; at most N.
-    :param likelihood: a GPflow likelihood; by default a softmax of as many classes as there are
-        labels.
-    :param num_samples: S, the samples of the bound in training.
-    :param seed: of the images and of the network that are drawn, an integer from 0 to 2^32 - 1.
+    :param prior_scale: factor on the weights' standard deviation, if `prior` is a name.
+    :param num_inducing: M, for the model and for every local layer; at most N.
+    :param likelihood: a GPflow likelihood; by default a softmax with one class for each label.
+    :param num_samples: S, the number of samples of the bound in training.
+    :param seed: for the subset of images and the drawn network, an integer from 0 to 2^32 - 1.
     :return: the model, not trained yet.
     :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
         unknown, if labels are not whole numbers, or if pooling leaves nothing of the images.
@@ -115,7 +114,7 @@ def build_resnet(
     remaining = iter(methods)
 
     def convolution() -> Conv2DLayer:
-        """The next convolution, and relu; takes Z through both."""
+        """Make the next convolution, and move Z through it and its relu."""
         nonlocal Z
         shape, method = Z.shape[1:], next(remaining)
         geometry = Convolution(shape, KERNEL_SIZE, 1, "same")

@@ -11,13 +11,13 @@ def build_sparse_gp(X: Any, Y: Any, num_inducing: int = 100, *, seed: int = 0) -
     """GPflow's SVGP with a squared exponential kernel, one lengthscale per input.
 
     Hensman, Fusi & Lawrence, "Gaussian processes for big data", UAI 2013, with u = L z whitened.
-    It starts where the last layer of a deep GP starts, so that of two models that are compared none
-    has the better start. Columns of X and Y should be standardised.
+    It starts where the last layer of a deep GP starts, for a fair comparison of the two. Columns of
+    X and Y should be standardised.
 
     :param X: inputs, [N, D].
     :param Y: targets, [N, Q].
     :param num_inducing: M; at most the number of different rows of `X`.
-    :param seed: of k-means, an integer from 0 to 2^32 - 1.
+    :param seed: for k-means, an integer from 0 to 2^32 - 1.
     :return: a :class:`gpflow.models.SVGP` with a Gaussian likelihood.
     :raises ValueError: as :func:`build_deep_gp`.
     :warns UserWarning: as :func:`build_deep_gp`.

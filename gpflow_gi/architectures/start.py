@@ -1,4 +1,4 @@
-"""Where models start: what all architectures ask of the data."""
+"""Initial values of models, and the checks of the data that all architectures share."""
 
 import warnings
 from typing import Any
@@ -18,7 +18,7 @@ from gpflow.likelihoods import (
 from ..core.validation import finite_array
 
 NOISE_VARIANCE = 0.1
-"""Of a Gaussian likelihood at the start, in units of the targets' variance."""
+"""Initial noise variance of a Gaussian likelihood, in units of the targets' variance."""
 
 
 def check_rows(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -34,9 +34,9 @@ def check_rows(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_size(**arrays: np.ndarray) -> None:
-    """Check that squares of the data, summed over rows and columns, have room in their type.
+    """Check that squares of the data, summed over rows and columns, do not overflow.
 
-    :raises ValueError: if they have not.
+    :raises ValueError: if they overflow.
     """
     for name, array in arrays.items():
         # 3e150 in float64, 4e15 in float32
@@ -50,11 +50,11 @@ def check_size(**arrays: np.ndarray) -> None:
 
 
 LARGEST, SMALLEST = 10.0, 0.05
-"""Of a column, the root mean square and the standard deviation between which a start is good."""
+"""Largest root mean square and smallest standard deviation of a column that give a good start."""
 
 
 def warn_of_scale(X: np.ndarray, Y: np.ndarray, likelihood: Likelihood) -> None:
-    """Warn of columns that nobody has standardised; Y's where the likelihood has a scale."""
+    """Warn of columns that are not standardised; of Y's only if the likelihood has a scale."""
     names = {"X": X, "Y": Y} if isinstance(likelihood, Gaussian | StudentT) else {"X": X}
     for name, array in names.items():
         mean, deviation = array.mean(axis=0), array.std(axis=0)
@@ -69,20 +69,20 @@ def warn_of_scale(X: np.ndarray, Y: np.ndarray, likelihood: Likelihood) -> None:
 
 
 LABEL_SCALE = 2.0
-"""How far from zero a class's latent function starts at an inducing point among its labels: enough
-to tell the classes apart, and not so much that the likelihood's gradient vanishes."""
+"""Initial distance from zero of a class's latent function at an inducing point among its labels:
+large enough to separate the classes, small enough that the likelihood's gradient is not zero."""
 
 LABEL_NOISE = 1.0
-"""The variance with which a label counts as an observation of that value."""
+"""Variance of a label that is treated as an observation of that value."""
 
 
 def as_regression(
     likelihood: Likelihood, Y: np.ndarray, output_dim: int
 ) -> tuple[np.ndarray, float] | None:
-    """What the start takes for noisy values of f, [N, P], and the variance of their noise.
+    """Targets as noisy values of f, [N, P], and the variance of their noise.
 
     :param Y: targets, [N, Q].
-    :return: None where the targets say nothing of f that is known here.
+    :return: None if the targets of this likelihood do not give values of f.
     """
     if isinstance(likelihood, Gaussian) and isinstance(likelihood.variance, Parameter):
         return Y, float(likelihood.variance.numpy())
@@ -94,16 +94,16 @@ def as_regression(
 
 
 def output_dim_for(likelihood: Likelihood, num_targets: int) -> int:
-    """The number of latent functions that targets of so many columns need."""
+    """Number of latent functions for targets with this number of columns."""
     if likelihood.latent_dim is not None:
         return int(likelihood.latent_dim)
     if isinstance(likelihood, SwitchedLikelihood):
-        return num_targets - 1  # the last column says which likelihood is meant
+        return num_targets - 1  # the last column is the index of the likelihood
     return num_targets
 
 
 def centres(X: np.ndarray, num_inducing: int, seed: int) -> np.ndarray:
-    """Centres of k-means, [M, D], or all rows if there are no more than M different ones."""
+    """Centres of k-means, [M, D]; or all different rows if there are at most M of them."""
     from sklearn.cluster import KMeans
 
     unique = np.unique(X, axis=0)
@@ -121,7 +121,7 @@ def centres(X: np.ndarray, num_inducing: int, seed: int) -> np.ndarray:
 
 
 def some_rows(num_rows: int, at_most: int, seed: int) -> np.ndarray:
-    """Numbers of at most so many rows, without repetition."""
+    """Indices of at most this many rows, without repetition."""
     if num_rows <= at_most:
         return np.arange(num_rows)
     return np.random.default_rng(seed).choice(num_rows, at_most, replace=False)

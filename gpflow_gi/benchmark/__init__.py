@@ -1,6 +1,6 @@
 """Trials of named methods on standard data sets, sweeps over many of them, and reports.
 
-:func:`run_trial` is imported when it is first used, so that the command line can say what there is
+:func:`run_trial` is imported on first use, so that the command line can list methods and data
 without waiting.
 """
 

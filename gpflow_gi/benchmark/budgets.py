@@ -1,23 +1,23 @@
-"""How much is spent on a trial: the same for every method that is trained by Adam."""
+"""Budgets of a trial: the same for every method that is trained by Adam."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The numbers that all methods of a sweep share.
+    """The settings that all methods of a sweep share.
 
-    :param name: what the budget is called in records; results of budgets with different names are
-        never averaged.
-    :param steps: of Adam.
-    :param learning_rate: of Adam, in the first half of the steps.
+    :param name: name of the budget in records; results of budgets with different names are never
+        averaged.
+    :param steps: number of steps of Adam.
+    :param learning_rate: learning rate of Adam in the first half of the steps.
     :param last_learning_rate: the same, in the second half.
     :param kl_warmup: steps over which the weight of the KL term rises to 1.
-    :param batch_size: rows of a step, at most.
+    :param batch_size: largest number of rows of a step.
     :param num_inducing: inducing points of every layer, and of the sparse GP.
-    :param num_samples: of the layers below the last, in every step.
-    :param num_test_samples: the same, of predictions.
-    :param num_elbo_samples: the same, of the bound that is reported.
+    :param num_samples: samples of the layers below the last, in every step.
+    :param num_test_samples: the same, for predictions.
+    :param num_elbo_samples: the same, for the reported bound.
     """
 
     name: str
@@ -44,7 +44,7 @@ QUICK = Budget(
     num_test_samples=100,
     num_elbo_samples=20,
 )
-"""Under a minute for a trial on one core, but for exact GPs on more than a thousand rows."""
+"""Under a minute per trial on one core, except for exact GPs on more than a thousand rows."""
 
 PAPER = Budget(
     name="paper",
@@ -58,6 +58,6 @@ PAPER = Budget(
     num_test_samples=100,
     num_elbo_samples=100,
 )
-"""Ours, in the spirit of Ober & Aitchison (2021), section 3.3."""
+"""A budget of our own, similar to Ober & Aitchison (2021), section 3.3."""
 
 BUDGETS = {budget.name: budget for budget in (QUICK, PAPER)}

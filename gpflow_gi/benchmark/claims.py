@@ -1,10 +1,10 @@
-"""The right to run a trial and to write its record.
+"""File locks for trials and their records.
 
-Whoever runs a trial holds the lock of a file beside the record that is to be. The record is written
-into that file, which is then renamed. The lock is the kernel's, so it is gone with whoever held it,
-however that came about; and whoever has waited for it looks whether there is a record by now. So a
-trial is never run by two at a time, nor again once it has a record: not even where a cluster takes
-a worker for dead that is not.
+A worker holds a file lock while it runs a trial. The locked file is beside the future record; the
+record is written into it, and the file is then renamed. The lock is the kernel's, so it ends with
+the process that holds it, however that ends. A worker that has waited for the lock checks for a
+record again. So a trial is never run by two workers at the same time, nor again once it has a
+record, even if a cluster takes a living worker for dead.
 """
 
 import fcntl
@@ -17,31 +17,32 @@ from pathlib import Path
 from . import records
 
 RESERVED = 64 * 1024
-"""Bytes of room that are taken before the trial is run, so that a full disk is noticed before the
-work is done, and not after it. Most records are smaller."""
+"""Bytes of disk space that are reserved before the trial, so that a full disk is noticed before the
+work and not after it. Most records are smaller."""
 
 
 class RecordNotWrittenError(Exception):
-    """A record cannot be written. The message is one line and says which and why."""
+    """Error: a record cannot be written. The message is one line with its path and the reason."""
 
 
 def part_of(path: Path) -> Path:
-    """The file that whoever has claimed a trial is writing.
+    """The locked file into which a trial's record is written.
 
-    :param path: of the record.
+    :param path: path of the record.
     """
     return path.with_name(f".{path.stem}.part")
 
 
 @contextmanager
 def claimed(path: Path, replaces: str | None) -> Iterator[Callable[[bytes], None] | None]:
-    """Claim a trial, or wait until whoever has claimed it is done or gone.
+    """Claim a trial, or wait until the process that has claimed it is done or gone.
 
-    :param path: of the record.
-    :param replaces: "started" of a record that is to be replaced by this one.
-    :return: a context manager that gives the function to write the record's content with, or None
+    :param path: path of the record.
+    :param replaces: "started" of the record that this one replaces.
+    :return: a context manager that returns the function to write the record's content, or None
         if there is a record already.
-    :raises RecordNotWrittenError: if there is no room or no leave to write. The function, too.
+    :raises RecordNotWrittenError: if there is no space or no permission. The function raises it
+        too.
     """
     part, written = part_of(path), False
 
@@ -69,18 +70,18 @@ def claimed(path: Path, replaces: str | None) -> Iterator[Callable[[bytes], None
                 _write(file, RESERVED * b" ")
             yield write
         finally:
-            # While the lock is held. The name of a file that was renamed may be somebody else's.
+            # While the lock is held. After the rename, the old name may belong to another process.
             if not written:
                 part.unlink(missing_ok=True)
 
 
 def remove_unclaimed(folder: Path) -> None:
-    """Remove what is left of trials whose worker is gone, as far as that can be done.
+    """Remove the files of trials whose worker is gone, as far as possible.
 
-    :param folder: of records.
+    :param folder: folder of records.
     """
     for part in folder.glob(".*.part"):
-        # For writing, without which NFS gives no exclusive lock.
+        # Open for writing: otherwise NFS gives no exclusive lock.
         with suppress(OSError), part.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             part.unlink()
@@ -88,10 +89,10 @@ def remove_unclaimed(folder: Path) -> None:
 
 def _locked(part: Path) -> FileIO:
     while True:
-        # Without a buffer, which would be written once more when the file is closed.
+        # Without a buffer, whose content would be written again when the file is closed.
         file = FileIO(os.open(part, os.O_RDWR | os.O_CREAT, 0o666), "r+")
         fcntl.flock(file, fcntl.LOCK_EX)
-        # Whoever had it before may have renamed or removed it.
+        # The previous holder may have renamed or removed it.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), part.stat()):
                 return file

@@ -1,8 +1,8 @@
-"""The workers of a cluster, by way of dask.distributed.
+"""Workers of a cluster, with dask.distributed.
 
-Each trial is run by a process of its own, which a task of the cluster supervises as it is done on
-one machine. The driver and the workers share nothing but the folder. A worker of the cluster that
-is lost takes its trial with it, and the cluster has another one run it.
+Each trial is run by its own process, which a task of the cluster supervises in the same way as on
+one machine. The driver and the workers share only the folder. If a worker of the cluster is lost,
+its trial is lost too, and the cluster runs it on another worker.
 """
 
 import logging
@@ -20,11 +20,11 @@ CONNECT_SECONDS = 10
 
 
 class ClusterError(ValueError):
-    """There is no cluster. The message is one line."""
+    """Error: there is no cluster. The message is one line."""
 
 
 def run_alone(task: Task) -> dict[str, Any]:
-    """Have a new process run a trial, and wait for it.
+    """Run a trial in a new process, and wait for it.
 
     :return: the record.
     :raises StopSweepError: as :meth:`gpflow_gi.benchmark.workers.Worker.run`.
@@ -37,17 +37,18 @@ def run_alone(task: Task) -> dict[str, Any]:
 
 
 class ClusterWorkers:
-    """The workers of a cluster, used as :class:`gpflow_gi.benchmark.workers.LocalWorkers` are.
+    """Workers of a cluster, with the interface of
+    :class:`gpflow_gi.benchmark.workers.LocalWorkers`.
 
-    :param address: of the scheduler: "tcp://host:8786".
-    :raises ClusterError: if that is no address, or if no scheduler answers there.
+    :param address: address of the scheduler: "tcp://host:8786".
+    :raises ClusterError: if that is not an address, or if no scheduler answers there.
     """
 
     def __init__(self, address: str) -> None:
-        # What becomes of lost connections is said by the sweep, in one line.
+        # The sweep reports lost connections in one line.
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self._address = address
-        # A client that is given none raises too, but is not rid of without a traceback.
+        # Without an address the client raises too, but cannot be closed without a traceback.
         try:
             get_address_host_port(address)
         except ValueError as error:
@@ -61,7 +62,7 @@ class ClusterWorkers:
         self._executor = self._client.get_executor(pure=False)
 
     def num_jobs(self) -> int:
-        """How many trials can be run at a time, or 1, so that one waits for the first worker.
+        """The number of trials that can run at a time; at least 1, to wait for the first worker.
 
         :raises StopSweepError: if the scheduler is gone.
         """
@@ -71,12 +72,12 @@ class ClusterWorkers:
             raise self._lost() from None
 
     def submit(self, task: Task) -> "Future[dict[str, Any]]":
-        """Have a trial run."""
+        """Submit a trial."""
         future: Future[dict[str, Any]] = self._executor.submit(run_alone, task)
         return future
 
     def outcome(self, future: "Future[dict[str, Any]]", task: Task) -> dict[str, Any]:
-        """The record of a trial that has ended; also if it took one worker after the other along.
+        """The record of a trial that has ended, also if several workers were lost with it.
 
         :raises StopSweepError: if the sweep was ended, or if it cannot go on.
         """
@@ -90,7 +91,7 @@ class ClusterWorkers:
             raise self._lost() from None
         except StopSweepError:
             raise
-        except Exception as error:  # such as that this package is not installed there
+        except Exception as error:  # for example, if this package is not installed there
             raise StopSweepError(
                 f"the cluster at {self._address} cannot run trials: {type(error).__name__}: {error}"
             ) from None
@@ -99,5 +100,5 @@ class ClusterWorkers:
         return StopSweepError(f"the cluster at {self._address} was lost.")
 
     def close(self) -> None:
-        """Leave the cluster. Trials that are running see that the sweep was ended."""
+        """Leave the cluster. Running trials notice that the sweep has ended."""
         self._client.close()

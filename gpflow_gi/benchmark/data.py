@@ -1,4 +1,4 @@
-"""The data of a benchmark: what there is, and what tells it from other data of the same name."""
+"""The data sets of a benchmark, and their identification."""
 
 import hashlib
 import json
@@ -11,9 +11,9 @@ from gpflow_gi.datasets import DataError, Table, read_csv, uci_set, uci_table
 
 
 def describe(name: str) -> dict[str, Any]:
-    """A UCI regression set, which is downloaded if need be, so that the workers need not.
+    """Describe a UCI regression set; it is downloaded if necessary, so that workers need not do it.
 
-    :param name: of :data:`gpflow_gi.datasets.UCI_SETS`.
+    :param name: one of :data:`gpflow_gi.datasets.UCI_SETS`.
     :return: "name", "sha256" and "num_splits".
     :raises DataError: as :func:`gpflow_gi.datasets.uci_table`.
     """
@@ -23,11 +23,11 @@ def describe(name: str) -> dict[str, Any]:
 
 
 def describe_csv(path: str | Path, target: str, drop: Sequence[str] = ()) -> dict[str, Any]:
-    """A table of the user's own, which is named by its file without its ending.
+    """Describe a user's own table, named by its file without the ending.
 
     :param path: as for :func:`gpflow_gi.datasets.read_csv`, like `target` and `drop`.
-    :return: "name", "sha256" (of the file's bytes and of which columns are what), "num_splits"
-        (None: there is no last one), "path", "target" and "drop".
+    :return: "name", "sha256" (of the file's bytes and of the roles of the columns), "num_splits"
+        (None: no limit), "path", "target" and "drop".
     :raises DataError: as :func:`gpflow_gi.datasets.read_csv`.
     """
     path = Path(path)
@@ -43,10 +43,10 @@ def describe_csv(path: str | Path, target: str, drop: Sequence[str] = ()) -> dic
 
 
 def check(data: Mapping[str, Any]) -> None:
-    """Find out, before a trial, whether a user's file is still what the sweep began with.
+    """Check, before a trial, that a user's file has not changed since the sweep began.
 
-    :param data: from :func:`describe_csv`; or :func:`describe`, whose data are checked when they
-        are read.
+    :param data: from :func:`describe_csv`; or from :func:`describe`: those data are checked when
+        they are read.
     :raises DataError: if the file is gone or has changed.
     """
     if "path" not in data:
@@ -57,10 +57,10 @@ def check(data: Mapping[str, Any]) -> None:
 
 
 def table_of(data: Mapping[str, Any]) -> Table:
-    """The rows of what is described.
+    """The table of a description.
 
     :param data: from :func:`describe` or :func:`describe_csv`.
-    :raises DataError: if they cannot be had.
+    :raises DataError: if the data are not available.
     """
     if "path" not in data:
         return uci_table(data["name"])

@@ -1,4 +1,4 @@
-"""A trial as a sweep describes it. Worker processes import TensorFlow with this module."""
+"""A trial from its description by a sweep. Worker processes import TensorFlow with this module."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ def run(
     """Run a trial: see :func:`gpflow_gi.benchmark.run_trial`.
 
     :param data: see :mod:`gpflow_gi.benchmark.data`.
-    :param method: of :data:`gpflow_gi.benchmark.METHODS`.
+    :param method: one of :data:`gpflow_gi.benchmark.METHODS`.
     :param budget: the numbers of a :class:`gpflow_gi.benchmark.Budget`.
     """
     return run_trial(table_of(data), split, METHODS[method], Budget(**budget), seed)

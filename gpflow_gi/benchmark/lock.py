@@ -12,17 +12,17 @@ _NAME = ".lock"
 
 
 class SweepRunningError(Exception):
-    """There is another sweep. The message is one line."""
+    """Error: there is another sweep. The message is one line."""
 
 
 @contextmanager
 def only_sweep(records: Path) -> Iterator[str]:
-    """Be the only sweep that writes records in a folder.
+    """Hold the lock of the only sweep that writes records in a folder.
 
     The lock is the kernel's: it ends with the process, however that ends.
 
     :param records: the folder of records, which must exist.
-    :return: a context manager that gives a text that no other sweep has; see :func:`is_running`.
+    :return: a context manager that returns a text unique to this sweep; see :func:`is_running`.
     :raises SweepRunningError: if another process has the lock.
     :raises OSError: if the file of the lock cannot be written.
     """
@@ -46,12 +46,12 @@ def only_sweep(records: Path) -> Iterator[str]:
 
 
 def is_running(records: Path, token: str) -> bool:
-    """Whether a sweep has not ended, as far as can be seen from here.
+    """True if a sweep has not ended, as far as this process can see.
 
-    A sweep whose process was killed counts as running until there is another one.
+    A sweep whose process was killed counts as running until another one starts.
 
     :param records: the folder of records.
-    :param token: what :func:`only_sweep` gave.
+    :param token: the result of :func:`only_sweep`.
     """
     try:
         return (records / _NAME).read_text() == token

@@ -1,11 +1,11 @@
-"""The methods of the benchmark by name: what each is, and where its settings come from.
+"""The methods of the benchmark by name, with their settings and sources.
 
-All train in float64 on standardised columns with a Gaussian likelihood whose noise is learned. Deep
-GPs have squared exponential kernels with a lengthscale per input and hidden layers as wide as the
+All train in float64 on standardised columns with a Gaussian likelihood with learned noise. Deep GPs
+have squared exponential kernels with a lengthscale per input, and hidden layers as wide as the
 inputs, but at most 30, with linear mean functions (Salimbeni & Deisenroth 2017); networks have two
-hidden layers of 50 ReLU units. Inducing points, samples and training are the budget's. What is not
-said here, as where training starts, is the default of the function that builds the model. Whoever
-changes such a default raises the version of the library, which is part of every trial's key.
+hidden layers of 50 ReLU units. The budget sets inducing points, samples and training. Everything
+else, such as the start of training, is the default of the function that builds the model. A change
+of such a default requires a new version of the library, which is part of every trial's key.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,21 +22,21 @@ BLUNDELL = "Blundell et al. 2015, Weight uncertainty in neural networks"
 OURS = "settings of ours"
 
 MODELS = ("linear", "gp", "svgp", "deep-gp", "bnn")
-"""The kinds of models that methods are made of."""
+"""The kinds of models."""
 
 MOST_EXACT_ROWS = 2000
-"""Rows up to which a GP is exact: time grows with their cube."""
+"""Largest number of rows for an exact GP: time grows with its cube."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A configuration with a name.
+    """A named configuration.
 
-    :param name: what it is called on the command line and in records.
-    :param title: what it is called in lists.
-    :param model: which kind of model: "linear", "gp", "svgp", "deep-gp" or "bnn".
-    :param source: of the method, and of its settings where they are not ours.
-    :param settings: of the function that builds the model.
+    :param name: name on the command line and in records.
+    :param title: name in lists.
+    :param model: kind of model: "linear", "gp", "svgp", "deep-gp" or "bnn".
+    :param source: source of the method, and of its settings if they are not our own.
+    :param settings: settings of the function that builds the model.
     :raises ValueError: if there is no such kind of model.
     """
 
@@ -116,11 +116,11 @@ METHODS: dict[str, Method] = {
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Names of methods in the order of :data:`METHODS`, then all others by their letters."""
+    """Names of methods in the order of :data:`METHODS`, then all others alphabetically."""
     places = {name: place for place, name in enumerate(METHODS)}
     return sorted(names, key=lambda name: (places.get(name, len(places)), name))
 
 
 def settings_of(method: Method) -> dict[str, Any]:
-    """What the method's results depend on, ready for JSON."""
+    """The settings on which the method's results depend, ready for JSON."""
     return {"model": method.model, **method.settings}

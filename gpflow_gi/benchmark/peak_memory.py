@@ -1,4 +1,4 @@
-"""The most memory that a process had while something ran."""
+"""The peak memory of a process during a part of its run."""
 
 import threading
 from typing import Any
@@ -6,19 +6,19 @@ from typing import Any
 import psutil
 
 INTERVAL = 0.05
-"""Seconds between looks."""
+"""Seconds between measurements."""
 
 
 class PeakMemory:
-    """A context that looks at the process's resident memory all the time.
+    """A context that measures the process's resident memory repeatedly.
 
-    The operating system's own peak is that of the process's whole life, and a process may run one
-    trial after another.
+    The operating system's own peak is that of the process's whole life, and a process may run
+    several trials.
     """
 
     def __init__(self) -> None:
         self.peak = 0
-        """In bytes."""
+        """Peak memory in bytes."""
         self._process = psutil.Process()
         self._ended = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)

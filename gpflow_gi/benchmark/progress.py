@@ -1,4 +1,4 @@
-"""What a sweep shows while it runs."""
+"""The progress display of a sweep."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,17 +11,17 @@ from gpflow_gi.core.printable import printable
 from .records import FAILED, Trial
 
 _MOST_SHOWN = 2
-"""Trials that are named as running; there may be hundreds."""
+"""Largest number of running trials that are named; there may be hundreds."""
 
 
 class Progress:
-    """Shows what is done, what failed, what runs and the time left, on standard error.
+    """A display of finished, failed and running trials and the time left, on standard error.
 
-    A terminal gets a bar, and a line for each trial that failed. Anything else, such as a log file,
-    gets a line for each trial.
+    A terminal gets a bar, and a line for each failed trial. Anything else, such as a log file, gets
+    a line for each trial.
 
-    :param trials: of the sweep.
-    :param found: by their keys, the records that were there before.
+    :param trials: the trials of the sweep.
+    :param found: earlier records, by their keys.
     """
 
     def __init__(self, trials: Sequence[Trial], found: Mapping[str, Mapping[str, Any]]) -> None:
@@ -36,10 +36,10 @@ class Progress:
         )
 
     def show(self, running: Sequence[Trial], num_jobs: int) -> None:
-        """Show where the sweep is.
+        """Show the state of the sweep.
 
-        :param running: the trials that have begun.
-        :param num_jobs: how many can run at a time.
+        :param running: the running trials.
+        :param num_jobs: number of trials that can run at a time.
         """
         names = [trial.title for trial in running[:_MOST_SHOWN]]
         if len(running) > len(names):
@@ -59,11 +59,11 @@ class Progress:
             announce(f"{trial.title}: {outcome(record)}")
 
     def close(self) -> None:
-        """Leave the bar as it is."""
+        """Close the bar and leave it visible."""
         self._bar.close()
 
     def _standing(self, num_jobs: int) -> list[str]:
-        """How many have failed, and the time left, as far as there is something to say."""
+        """The number of failures and the time left, if known."""
         failures = sum(record["status"] == FAILED for record in self._records.values())
         standing = [f"{failures} failed"] if failures else []
         left = [trial for trial in self._trials if trial.key not in self._records]
@@ -72,12 +72,12 @@ class Progress:
 
 
 def announce(line: str) -> None:
-    """Say something on standard error that stays, above a bar if there is one."""
+    """Print a lasting line on standard error, above a bar if there is one."""
     tqdm.write(line, file=sys.stderr)
 
 
 def outcome(record: Mapping[str, Any]) -> str:
-    """What came of a trial, and how long it took."""
+    """The result of a trial, and its duration."""
     took = duration(record["seconds"])
     if record["status"] == FAILED:
         error = printable(f"{record['error']['type']}: {record['error']['message']}")
@@ -89,20 +89,20 @@ def outcome(record: Mapping[str, Any]) -> str:
 def seconds_left(
     left: Sequence[Trial], records: Iterable[Mapping[str, Any]], num_jobs: int
 ) -> float | None:
-    """How long the rest of a sweep may take.
+    """An estimate of the time left for a sweep.
 
-    A trial is taken to last as long as those of the same method on the same data did on average;
-    where there were none, as long as those of the method, or as all.
+    A trial is assumed to take the mean time of the trials of the same method on the same data; if
+    there are none, that of the method, or that of all trials.
 
     :param left: trials without a record.
-    :param records: those that there are.
-    :param num_jobs: how many trials run at a time.
-    :return: seconds; None if there is nothing to go by.
+    :param records: the existing records.
+    :param num_jobs: number of trials that run at a time.
+    :return: seconds; None without any information.
     """
     times: dict[tuple[str, ...], list[float]] = {}
     for record in records:
         dataset, method = (record["trial"][name] for name in ("dataset", "method"))
-        if not isinstance(record.get("seconds"), int | float):  # one that somebody else wrote
+        if not isinstance(record.get("seconds"), int | float):  # a record from another program
             continue
         for group in ((dataset, method), (method,), ()):
             times.setdefault(group, []).append(record["seconds"])
@@ -117,7 +117,7 @@ def seconds_left(
 
 
 def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, to two digits or so."""
+    """Seconds, minutes or hours, to about two digits."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     if seconds < 99.5:

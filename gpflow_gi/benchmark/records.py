@@ -1,9 +1,9 @@
-"""Trials, and the records of them: one JSON file for each.
+"""Trials and their records: one JSON file for each.
 
-A record's file is named by its trial, so that a sweep that starts again knows what is done by
-looking. It appears whole or not at all, and only whoever has claimed the trial may write it; see
-:mod:`gpflow_gi.benchmark.claims`. It carries a checksum of everything in it. Records of before
-there were checksums are read too: of these only the trial is checked, not its results.
+The name of a record's file identifies its trial, so a sweep that starts again finds the finished
+trials. A file is written completely or not at all, and only the process that has claimed the trial
+may write it; see :mod:`gpflow_gi.benchmark.claims`. It contains a checksum of all its contents.
+Older records without checksums are read too: only their trial is checked, not their results.
 """
 
 import hashlib
@@ -24,27 +24,27 @@ from gpflow_gi.core.json_file import with_none_for_non_finite
 from gpflow_gi.core.printable import printable
 
 FOLDER = "records"
-"""Where they are, in the folder of a sweep."""
+"""Folder of the records, in the folder of a sweep."""
 
 SET_ASIDE = ".damaged"
-"""The endings of the names of files that were found where a record should be."""
+"""Ending of the names of damaged files that were renamed."""
 
 DONE, FAILED = "done", "failed"
-"""What the status of a record can be."""
+"""The possible values of a record's status."""
 
 FORMAT = 2
-"""Of records with a checksum. Those of before have neither, so that no single damage makes one of
-the other."""
+"""Format of records with a checksum. Older records have neither format nor checksum, so that no
+single damage turns one kind into the other."""
 
 KEY_LENGTH = 16
-"""Hexadecimal digits: two of a million trials agree in them with probability 3e-8."""
+"""Hexadecimal digits of a key: two of a million trials share it with probability 3e-8."""
 
 
 class DamagedRecordError(ValueError):
-    """A file that is not a trial's record. The message is one line.
+    """Error: a file is not a trial's record. The message is one line.
 
-    :param path: of the file.
-    :param reason: what is wrong with it: the sentence's end.
+    :param path: path of the file.
+    :param reason: the error, as the end of a sentence.
     """
 
     def __init__(self, path: Path, reason: str) -> None:
@@ -56,11 +56,12 @@ class DamagedRecordError(ValueError):
 class Trial:
     """One method on one split of one set of data.
 
-    :param data: what :func:`gpflow_gi.benchmark.data.describe` says: at least "name" and "sha256".
+    :param data: a description from :func:`gpflow_gi.benchmark.data.describe`: at least "name" and
+        "sha256".
     :param split: the number of the split.
     :param method: the method's name.
     :param budget: every number of the budget, and its name.
-    :param seed: of the method's start and training.
+    :param seed: seed of the method's start and training.
     :param settings: every setting of the method.
     """
 
@@ -72,7 +73,7 @@ class Trial:
     settings: Mapping[str, Any]
 
     def identity(self) -> dict[str, Any]:
-        """What the result depends on: the parts of the record that its key is made from."""
+        """The parts of the record that the result depends on, from which its key is made."""
         return {
             "trial": {
                 "dataset": self.data["name"],
@@ -88,18 +89,18 @@ class Trial:
 
     @cached_property
     def key(self) -> str:
-        """What tells this trial from all others."""
+        """The key that identifies this trial."""
         return key_of(self.identity())
 
     @property
     def name(self) -> str:
-        """The record's file without its ending: for people, with the key at its end."""
+        """The record's file name without its ending: readable, with the key at its end."""
         words = f"{self.data['name'][:60]}-{self.split}-{self.method}"
         return f"{re.sub(r'[^A-Za-z0-9_.+-]', '_', words)}-{self.key}"
 
     @property
     def title(self) -> str:
-        """The trial in a message."""
+        """The trial's name in a message."""
         return printable(f"{self.data['name']} split {self.split} {self.method}")
 
     def path(self, records: Path) -> Path:
@@ -111,7 +112,7 @@ class Trial:
 
 
 def key_of(identity: Mapping[str, Any]) -> str:
-    """The first digits of the SHA-256 of what makes a trial: its "trial", "data" and "version".
+    """The first digits of the SHA-256 of a trial's "trial", "data" and "version".
 
     :param identity: from :meth:`Trial.identity`, or a whole record.
     """
@@ -137,12 +138,12 @@ def done(
     result: Mapping[str, Any],
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The record of a trial that came to its end.
+    """The record of a trial that ended without an error.
 
     :param started: from :func:`now`.
-    :param seconds: that the whole of it took.
-    :param result: what the trial function returned. It may say more of the data, and have "notes".
-    :param notes: what a reader should know of how it was run, a sentence each.
+    :param seconds: total duration.
+    :param result: result of the trial function. It may add to the data, and have "notes".
+    :param notes: remarks on the run for readers, one sentence each.
     """
     ours = _of(trial, DONE, started, seconds)
     data = {**result.get("data", {}), **ours["data"]}
@@ -159,11 +160,11 @@ def failed(
     traceback: str | None = None,
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The record of a trial that did not.
+    """The record of a trial that failed.
 
     :param kind: "TimeLimit", "MemoryLimit", "WorkerDied", or the class of the exception.
-    :param message: becomes one line.
-    :param traceback: where it happened, or the last that the worker said.
+    :param message: is put on one line.
+    :param traceback: the traceback, or the last output of the worker.
     :param notes: as for :func:`done`.
     """
     error = described(kind, message, traceback)
@@ -188,12 +189,12 @@ def _of(trial: Trial, status: str, started: str, seconds: float) -> dict[str, An
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
-    """The content of the file, with a checksum. Numbers that are not finite become null.
+    """The content of the file, with a checksum. Non-finite numbers become null.
 
-    :raises TypeError: if there is something in it that JSON does not have.
+    :raises TypeError: if a value cannot be written as JSON.
     """
     plain = with_none_for_non_finite({**record, "format": FORMAT})
-    # As it will be read: JSON has no tuples, and no keys but texts.
+    # As it will be read: JSON has no tuples, and all keys are texts.
     content = json.loads(json.dumps(plain, allow_nan=False))
     content.pop("checksum", None)
     content["checksum"] = _sha256(content)
@@ -209,8 +210,8 @@ def read(path: Path) -> dict[str, Any]:
     """The record in a file.
 
     :raises OSError: if it cannot be read.
-    :raises DamagedRecordError: if it was cut short or changed: what is in it does not give the
-        checksum or the key that it has. Also if there is a folder in the place of the file.
+    :raises DamagedRecordError: if it was cut short or changed, so that its content does not match
+        its checksum or its key. Also if there is a folder in the place of the file.
     """
     if path.exists() and not path.is_file():
         what = "a folder" if path.is_dir() else "no file"
@@ -238,10 +239,10 @@ def _gives_its_checksum(record: Mapping[str, Any]) -> bool:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename what is no record, so that the trial can be run again. Nothing is written over.
+    """Rename a file that is not a record, so that the trial can be run again. Overwrite nothing.
 
-    :param path: of the record that should be.
-    :return: what it is called now: the same with :data:`SET_ASIDE`, and a number if need be.
+    :param path: path of the record.
+    :return: the new path: the same with :data:`SET_ASIDE`, and a number if necessary.
     :raises OSError: if it cannot be renamed.
     """
     for number in count(1):

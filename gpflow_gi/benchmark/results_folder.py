@@ -1,4 +1,4 @@
-"""Folders of results: one that appears whole or not at all, and one that grows file by file."""
+"""Folders of results: one written completely or not at all, and one that grows file by file."""
 
 import os
 import tempfile
@@ -10,16 +10,16 @@ from gpflow_gi.core.whole_file import write_whole
 
 
 class ResultsFolderError(OSError):
-    """Results cannot be put there. The message is one line and says why."""
+    """Error: results cannot be written there. The message is one line with the reason."""
 
 
 def check_results_folder(path: Path, files: Collection[str]) -> None:
-    """Find out, before hours of work, whether results can be put there.
+    """Check, before hours of work, that results can be written there.
 
-    :param path: the folder that is to be. It need not exist, nor the folders above it.
-    :param files: the names of the files that will be in it. A folder that holds some of these and
-        nothing else is taken for earlier results, which may be replaced.
-    :raises ResultsFolderError: if there is something else at `path`, or no leave to write.
+    :param path: the future folder. It need not exist, nor its parents.
+    :param files: the names of the files that will be in it. A folder that holds only such files
+        is taken for earlier results, which may be replaced.
+    :raises ResultsFolderError: if there is something else at `path`, or no permission to write.
     """
     path = path.resolve()
     if path.is_dir():
@@ -34,7 +34,7 @@ def check_results_folder(path: Path, files: Collection[str]) -> None:
         raise ResultsFolderError(f"{path} is a file: choose another folder with --out.")
     above = next(folder for folder in path.parents if folder.exists())
     try:
-        # Asking for permission is not enough: file systems can be full or read-only.
+        # Checking permissions is not enough: file systems can be full or read-only.
         with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=above):
             pass
     except OSError as error:
@@ -45,14 +45,13 @@ def check_results_folder(path: Path, files: Collection[str]) -> None:
 
 @contextmanager
 def results_folder(path: Path, files: Collection[str]) -> Iterator[Path]:
-    """A new folder to fill, which takes its place at `path` once it is complete.
+    """Make a new folder, which replaces `path` once it is complete.
 
-    If the body raises, or is interrupted, then the new folder is removed and `path` stays as it
-    was.
+    If the body raises, or is interrupted, then the new folder is removed and `path` is not changed.
 
     :param path: as for :func:`check_results_folder`.
     :param files: as for :func:`check_results_folder`.
-    :return: a context manager that gives the folder to write to.
+    :return: a context manager that returns the folder to write to.
     :raises ResultsFolderError: as :func:`check_results_folder`, and if writing fails.
     """
     check_results_folder(path, files)
@@ -79,10 +78,10 @@ def results_folder(path: Path, files: Collection[str]) -> Iterator[Path]:
 
 
 def put_file(path: Path, content: bytes) -> None:
-    """Put a file into a folder of results: what was there before stays until all of it is written.
+    """Write a file in a folder of results; an earlier file stays until all of it is written.
 
-    :param path: of the file. Its folder is made if need be.
-    :param content: of the file.
+    :param path: path of the file. Its folder is made if necessary.
+    :param content: content of the file.
     :raises ResultsFolderError: if it cannot be written.
     """
     try:
@@ -104,5 +103,5 @@ def remove_file(path: Path) -> None:
 
 
 def _part(name: str) -> str:
-    """The name of a file until it is whole. One that a killed run left is written over."""
+    """The name of a file until it is complete. A remain of a killed run is overwritten."""
     return f".{name}.part"

@@ -1,6 +1,6 @@
-"""Many trials: which they are, which are done, and running the rest.
+"""Sweeps of many trials: the plan, the finished trials, and the run of the others.
 
-Nothing here imports TensorFlow: that is for the workers.
+Nothing here imports TensorFlow; the workers do.
 """
 
 from collections import deque
@@ -17,14 +17,14 @@ from .records import FAILED, FOLDER, DamagedRecordError, Trial, read, set_aside
 from .worker import StopSweepError, Task
 
 TRIAL_FUNCTION = "gpflow_gi.benchmark.described_trial:run"
-"""What a trial is, by name, because it imports TensorFlow."""
+"""The trial function by name, because it imports TensorFlow."""
 
 REFRESH_SECONDS = 1.0
-"""How often the progress is shown."""
+"""Seconds between updates of the progress display."""
 
 
 class Workers(Protocol):
-    """Whoever runs trials: :class:`gpflow_gi.benchmark.workers.LocalWorkers` says more."""
+    """The interface of workers; see :class:`gpflow_gi.benchmark.workers.LocalWorkers`."""
 
     def num_jobs(self) -> int: ...
 
@@ -36,7 +36,7 @@ class Workers(Protocol):
 
 
 class FolderError(Exception):
-    """A sweep cannot be put there. The message is one line and says why."""
+    """Error: a sweep cannot use the folder. The message is one line with the reason."""
 
 
 def plan(
@@ -48,14 +48,14 @@ def plan(
 ) -> list[Trial]:
     """The trials of a sweep: all methods on all data, split by split.
 
-    Whatever is done of it at some time is then balanced.
+    In this order an interrupted sweep is balanced.
 
-    :param data: descriptions, see :mod:`gpflow_gi.benchmark.data`. Splits that a set of data does
-        not have are left out.
-    :param splits: their numbers.
+    :param data: descriptions, see :mod:`gpflow_gi.benchmark.data`. Splits that a data set does not
+        have are left out.
+    :param splits: numbers of the splits.
     :param methods: settings, by the methods' names.
     :param budget: its numbers, and its name.
-    :param seed: of every trial.
+    :param seed: seed of every trial.
     """
     return [
         Trial(one, split, method, budget, seed, settings)
@@ -67,10 +67,10 @@ def plan(
 
 
 def prepare(folder: Path) -> Path:
-    """Make the folder of a sweep, unless it is there.
+    """Make the folder of a sweep, unless it exists.
 
     :return: the folder of records in it.
-    :raises FolderError: if there is something else, or no leave to write.
+    :raises FolderError: if there is something else, or no permission to write.
     """
     kept = folder / FOLDER
     try:
@@ -103,17 +103,17 @@ def run(
 
     :param trials: see :func:`plan`.
     :param folder: see :func:`prepare`.
-    :param workers: are closed in the end.
+    :param workers: the workers, which are closed at the end.
     :param function: see :class:`gpflow_gi.benchmark.worker.Task`, like the limits.
-    :param retry_failed: whether to run those again whose record says that they failed.
-    :return: the records of all, in the trials' order.
-    :raises FolderError: as :func:`prepare`, or if what is there cannot be read.
+    :param retry_failed: True to run trials again whose record says that they failed.
+    :return: the records of all trials, in their order.
+    :raises FolderError: as :func:`prepare`, or if existing files cannot be read.
     :raises SweepRunningError: if there is another sweep in the folder.
-    :raises StopSweepError: if it cannot go on. Trials in flight have been waited for.
+    :raises StopSweepError: if it cannot go on. Running trials have ended then.
     """
     kept = prepare(folder).resolve()
-    # In this order: what is left is removed once the workers are gone, and they go once they can
-    # see that the sweep was ended.
+    # In this order: remains are removed once the workers are gone, and workers go once they can see
+    # that the sweep was ended.
     with ExitStack() as stack:
         stack.callback(remove_unclaimed, kept)
         stack.callback(workers.close)
@@ -149,7 +149,7 @@ def run(
 
 
 def _found(trials: Sequence[Trial], kept: Path) -> dict[str, dict[str, Any]]:
-    """By their keys, the records that there are; what is none is put aside."""
+    """Existing records by their keys; damaged files are renamed."""
     found = {}
     for trial in trials:
         path = trial.path(kept)
@@ -170,7 +170,7 @@ def _run(tasks: Sequence[Task], workers: Workers, progress: Progress) -> dict[st
     stopped: StopSweepError | None = None
     while running or (waiting and not stopped):
         num_jobs = workers.num_jobs()
-        # Not all at once: the order stays ours, and nothing is left behind on a cluster.
+        # Not all at once: the order stays ours, and no trial stays behind on a cluster.
         while waiting and not stopped and len(running) < num_jobs:
             task = waiting.popleft()
             running[workers.submit(task)] = task

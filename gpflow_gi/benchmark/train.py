@@ -26,11 +26,11 @@ from .methods import Method
 Array = NDArray[np.float64]
 
 MOST_NUMBERS = 50
-"""In a hyperparameter that is worth recording; more are inducing points, or weights."""
+"""Largest size of a recorded hyperparameter; larger ones are inducing points or weights."""
 
 
 class Numbers(Protocol):
-    """Numbers of training by Adam: those of a budget, or of another object that has them."""
+    """Settings of training by Adam: those of a budget, or of another object that has them."""
 
     @property
     def steps(self) -> int: ...
@@ -49,13 +49,13 @@ class Numbers(Protocol):
 def train_by(
     numbers: Numbers, model: Any, data: tuple[Any, Any], *, seed: int, progress: bool = False
 ) -> FitRecord:
-    """Train by Adam at a rate that is less in the second half of the steps.
+    """Train by Adam, with a lower rate in the second half of the steps.
 
-    :param numbers: of steps, rows, samples and rates.
-    :param model: trained in place.
+    :param numbers: numbers of steps, rows and samples, and rates.
+    :param model: the model, trained in place.
     :param data: X and Y.
-    :param seed: of minibatches and samples.
-    :param progress: whether to show a progress bar.
+    :param seed: seed of minibatches and samples.
+    :param progress: True to show a progress bar.
     :return: the record of the run.
     :raises ValueError: as :func:`gpflow_gi.fit`.
     :raises gpflow_gi.training.NonFiniteError: as :func:`gpflow_gi.fit`.
@@ -81,21 +81,22 @@ def is_sampled(model: Any) -> bool:
 
 
 def inducing_for(X: Array, most: int) -> int:
-    """Inducing points for rows: `most`, but no more than there are different rows."""
+    """The number of inducing points: `most`, but at most the number of different rows."""
     return min(most, len(np.unique(X, axis=0)))
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model after training, as far as a trial cares.
+    """A model after training, with what a trial needs.
 
-    :param predict: from inputs [n, D] to means and variances of the mixture, each [S, n, 1].
-    :param bound: estimates the bound on the log evidence, in nats; or that itself, where it is
-        known.
-    :param steps: of the optimiser.
-    :param num_parameters: numbers that were trained.
-    :param hyperparameters: what became of the few of them.
-    :param record: of training; an empty one if that was not by :func:`gpflow_gi.fit`.
+    :param predict: function from inputs [n, D] to means and variances of the mixture, each
+        [S, n, 1].
+    :param bound: estimates the bound on the log evidence in nats, or returns the log evidence if it
+        is known.
+    :param steps: number of steps of the optimiser.
+    :param num_parameters: number of trained parameters.
+    :param hyperparameters: final values of the small hyperparameters.
+    :param record: record of training; empty if that was not by :func:`gpflow_gi.fit`.
     """
 
     predict: Callable[[Array], tuple[Array, Array]]
@@ -113,8 +114,8 @@ def train_method(
 
     :param X: [N, D], standardised.
     :param Y: [N, 1], standardised.
-    :param seed: of the start, of training and of predictions.
-    :param progress: whether to show a progress bar.
+    :param seed: seed of the start, of training and of predictions.
+    :param progress: True to show a progress bar.
     """
     if method.model == "linear":
         return _linear(method.settings, X, Y)
@@ -147,9 +148,9 @@ def _linear(settings: Mapping[str, Any], X: Array, Y: Array) -> Trained:
 
 def _gp(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: int) -> Trained:
     def trained(lengthscale: float) -> tuple[float, int, Any]:
-        """Log evidence or bound, iterations, and the model."""
+        """Return log evidence or bound, iterations, and the model."""
         kernel = gpflow.kernels.SquaredExponential()
-        # Of collinear inputs L-BFGS may try a lengthscale of zero, where all is NaN.
+        # For collinear inputs L-BFGS may try a lengthscale of zero, where everything is NaN.
         kernel.lengthscales = gpflow.Parameter(
             np.full(X.shape[1], lengthscale),
             transform=gpflow.utilities.positive(settings["least_lengthscale"]),
@@ -168,7 +169,7 @@ def _gp(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: i
         )
         return -float(done.fun), int(done.nit), model
 
-    # The evidence has several maxima, some of which explain the noise by tiny lengthscales.
+    # The evidence has several maxima; some explain the noise by tiny lengthscales.
     runs = [trained(lengthscale) for lengthscale in (1.0, math.sqrt(X.shape[1]))]
     finite = [run for run in runs if math.isfinite(run[0])]
     if not finite:
@@ -214,7 +215,7 @@ def _num_parameters(model: Any) -> int:
 
 
 def _few_numbers(model: Any) -> dict[str, Any]:
-    """Kernels', priors' and likelihoods' parameters, by their place in the model."""
+    """Parameters of kernels, priors and likelihoods, by their place in the model."""
     return {
         place.lstrip("."): parameter.numpy().tolist()
         for place, parameter in gpflow.utilities.parameter_dict(model).items()

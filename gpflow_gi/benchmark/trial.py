@@ -23,33 +23,33 @@ if TYPE_CHECKING:
     from .train import Trained
 
 LEVELS = (0.5, 0.9, 0.95)
-"""Probabilities of the central intervals whose coverage is measured."""
+"""Probabilities of the central intervals for coverage."""
 
 
 class Rows:
-    """Rows to train on and rows held out, with columns standardised by the former.
+    """Training rows and test rows, with columns standardised by the training rows.
 
-    :param train: N rows.
-    :param test: n rows.
+    :param train: N training rows.
+    :param test: n test rows.
     """
 
     def __init__(self, train: Table, test: Table) -> None:
         inputs, self.targets = Standardiser.fit(train.X), Standardiser.fit(train.Y)
         self.X, self.Y = inputs.transform(train.X), self.targets.transform(train.Y)
-        """[N, D] and [N, 1], standardised."""
+        """Training inputs [N, D] and targets [N, 1], standardised."""
         self.X_test = inputs.transform(test.X)
-        """[n, D], standardised."""
+        """Test inputs [n, D], standardised."""
         self.Y_test = test.Y
-        """[n, 1], in the target's own unit."""
+        """Test targets [n, 1], in their own unit."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
     """Measures of a trained model.
 
-    :param held_out: the rows held out, and what was predicted for them.
-    :param metrics: "elbo" per row, and those of rows held out.
-    :param standard_errors: over rows, of those that are means; that of the bound is over samples.
+    :param held_out: the held-out rows and their predictions.
+    :param metrics: "elbo" per row, and measures on the held-out rows.
+    :param standard_errors: over rows, for metrics that are means; for the bound over samples.
     """
 
     held_out: HeldOut
@@ -61,7 +61,7 @@ class Measured:
         """Measure a model.
 
         :param trained: from :func:`gpflow_gi.benchmark.train.train_method`.
-        :param rows: that it was trained on, and others.
+        :param rows: training rows and test rows.
         """
         bound, N = trained.bound(), len(rows.X)
         components = trained.predict(rows.X_test)
@@ -93,30 +93,31 @@ def run_trial(
     budget: str | Budget = "quick",
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Train a method on one split, and measure it on the rows held out.
+    """Train a method on one split, and measure it on the held-out rows.
 
-    Columns are standardised by the rows to train on. Bounds are per row and for the standardised
-    target, in nats; all else is for the target in its own unit: the log density of the predictive
-    mixture in nats, CRPS (closed form) and RMSE in the target's unit. "pit_error" is
+    Columns are standardised by the training rows. Bounds are per row and for the standardised
+    target, in nats; everything else is for the target in its own unit: the log density of the
+    predictive mixture in nats, CRPS (closed form) and RMSE in the target's unit. "pit_error" is
     :func:`gpflow_gi.metrics.calibration_error`, "coverage_90" the share of targets in the central
-    intervals of probability 0.9. Standard errors are over rows, that of the bound over samples.
+    intervals of probability 0.9. Standard errors are over rows, for the bound over samples.
 
     :param dataset: a name of :func:`gpflow_gi.datasets.uci`, or a table of your own.
-    :param split: which split; see :func:`gpflow_gi.datasets.standard_split`.
+    :param split: number of the split; see :func:`gpflow_gi.datasets.standard_split`.
     :param method: a name of :data:`gpflow_gi.benchmark.METHODS`, or one of your own.
     :param budget: "quick", "paper", or one of your own.
-    :param seed: of the start, of training and of predictions.
+    :param seed: seed of the start, of training and of predictions.
     :return: "trial" (all settings), "data", "version", "versions", "metrics", "standard_errors",
-        "cost" ("seconds", of which "compile_seconds"; "steps"; "peak_memory_mb" of the process,
-        TensorFlow and what earlier trials left included; "num_parameters" that are trained),
-        "hyperparameters" (those of the model that are few) and, if training had to change
-        something to come to its end, "notes" of that; ready for JSON but for numbers that are not
+        "cost" ("seconds", which include "compile_seconds"; "steps"; "peak_memory_mb" of the
+        process, including TensorFlow and remains of earlier trials; "num_parameters", the number
+        of trained parameters), "hyperparameters" (the small ones) and, if training had to change
+        something to go on, "notes" about it; ready for JSON except for numbers that are not
         finite.
     :raises ValueError: if a name is unknown.
-    :raises gpflow_gi.datasets.DataError: if the data cannot be had, or there is no such split.
-    :raises gpflow_gi.training.NonFiniteError: if training meets a bound that is not finite.
-    :raises FloatingPointError: if the evidence of the method "gp" is not finite where L-BFGS ends,
-        from all of its starts.
+    :raises gpflow_gi.datasets.DataError: if the data are not available, or if there is no such
+        split.
+    :raises gpflow_gi.training.NonFiniteError: if the bound stops being finite in training.
+    :raises FloatingPointError: if the evidence of the method "gp" is not finite at the end of
+        L-BFGS, from any of its starts.
     """
     chosen: Method = _named("method", method, METHODS, Method)
     numbers: Budget = _named("budget", budget, BUDGETS, Budget)

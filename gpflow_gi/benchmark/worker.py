@@ -1,7 +1,7 @@
-"""What happens in a worker process: one trial after another, as they are sent.
+"""The worker process: it runs one trial after another.
 
-The process ends at once when the one that started it is gone: a trial that nobody waits for is a
-trial that the next sweep runs.
+It ends at once when its parent process is gone: a trial without a listener is a trial that the next
+sweep runs.
 """
 
 import importlib
@@ -25,27 +25,27 @@ from . import data, records
 from .claims import RecordNotWrittenError, claimed
 
 STARTED, FINISHED, STOP = "started", "finished", "stop"
-"""What a worker says: that the clock runs, that there is a record, that no trial can be run."""
+"""Messages of a worker: the clock runs; there is a record; no trial can be run."""
 
 
 class StopSweepError(Exception):
-    """Something is wrong that other trials would meet too. The message is one line."""
+    """Error: a problem that other trials would have too. The message is one line."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A trial, and how it is to be run.
+    """A trial, and the settings of its run.
 
-    :param trial: what is to be run.
+    :param trial: the trial to run.
     :param function: "module:name" of the trial function. It is called with the trial's data, split,
         method, budget and seed, and returns the rest of the record: at least "metrics".
     :param records: the folder for the record.
-    :param token: of the sweep; see :func:`gpflow_gi.benchmark.lock.only_sweep`.
+    :param token: token of the sweep; see :func:`gpflow_gi.benchmark.lock.only_sweep`.
     :param replaces: "started" of a failed record to replace.
     :param time_limit: in seconds from the trial's start, which is after all imports.
-    :param memory_limit: in MB (10^6 bytes) that are resident in the worker, all told.
-    :param notes: of what came before this attempt, for the record.
-    :param version: of this package.
+    :param memory_limit: limit of the worker's resident memory, in MB (10^6 bytes).
+    :param notes: remarks on earlier attempts, for the record.
+    :param version: version of this package.
     """
 
     trial: records.Trial
@@ -65,10 +65,10 @@ class Task:
 
 
 def serve(descriptor: int) -> None:
-    """Run what is sent, for as long as there is somebody to send it.
+    """Run tasks as long as the parent process sends them.
 
-    :param descriptor: of one end of a pipe that goes both ways. Tasks come in; what goes out are
-        pairs of a word, such as :data:`STARTED`, and a record, a message or None.
+    :param descriptor: one end of a two-way pipe. Tasks come in; pairs go out: a word, such as
+        :data:`STARTED`, and a record, a message or None.
     """
     connection = Connection(descriptor)
     tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
@@ -92,12 +92,12 @@ def serve(descriptor: int) -> None:
 
 
 def run(task: Task, started: Callable[[], None]) -> dict[str, Any]:
-    """Run a trial and write its record, unless there is one.
+    """Run a trial and write its record, unless there is a record.
 
-    :param started: called when the trial function is.
+    :param started: called just before the trial function.
     :return: the record.
-    :raises StopSweepError: if the trial cannot be run, or its record not be written, for a reason
-        that other trials have too.
+    :raises StopSweepError: if the trial cannot be run, or its record cannot be written, for a
+        reason that other trials have too.
     """
     function = _prepared(task)
 
@@ -109,9 +109,9 @@ def run(task: Task, started: Callable[[], None]) -> dict[str, Any]:
 
 
 def recorded(task: Task, content: Callable[[], bytes]) -> dict[str, Any]:
-    """Write a trial's record, unless there is one.
+    """Write a trial's record, unless there is a record.
 
-    :param content: called to have the content of the record, once the trial is claimed.
+    :param content: returns the content of the record; called once the trial is claimed.
     :return: the record.
     :raises StopSweepError: if it cannot be written.
     """
@@ -127,7 +127,7 @@ def recorded(task: Task, content: Callable[[], bytes]) -> dict[str, Any]:
 
 
 def _prepared(task: Task) -> Callable[..., Any]:
-    """The trial function, once all is as it was where the sweep was started."""
+    """The trial function, after a check that software and data are those of the sweep."""
     here = gethostname()
     if task.version != __version__:
         raise StopSweepError(

@@ -1,9 +1,9 @@
-"""Worker processes, and the supervision of them.
+"""Worker processes and their supervision.
 
-A worker is started as a program of its own and not by a pool of processes of a library: the clock
-of a trial is to start when the trial does and not when it is sent (importing TensorFlow takes
-long), memory is to be watched from outside, what a process that crashed has said last is to be
-kept, and the workers of a cluster, which supervise in the same way, may not start children with
+A worker is started as a separate program, not by a library's pool of processes, for four reasons.
+The clock of a trial must start with the trial and not when it is sent (importing TensorFlow takes
+long). Memory must be measured from outside. The last output of a crashed process must be kept. And
+the workers of a cluster, which supervise in the same way, may not start children with
 :mod:`multiprocessing`.
 """
 
@@ -29,17 +29,17 @@ from .progress import announce
 from .worker import FINISHED, STARTED, STOP, StopSweepError, Task, recorded
 
 _FROM_OUTSIDE = ("SIGHUP", "SIGINT", "SIGKILL", "SIGQUIT", "SIGTERM")
-"""Signals that others send. Those of a program that crashes by itself are not among them."""
+"""Signals from other processes. Signals of a crashing program are not among them."""
 
 POLL_SECONDS = 0.1
-"""How often a trial's time and memory are looked at."""
+"""Seconds between checks of a trial's time and memory."""
 
 TRIALS_EACH = 10
-"""After how many trials a worker is replaced, because TensorFlow does not give back all memory."""
+"""Number of trials after which a worker is replaced, since TensorFlow does not free all memory."""
 
 _ENVIRONMENT = {
-    # One core for each trial: many small matrices gain nothing from more, and the numbers then do
-    # not depend on how many there are.
+    # One core for each trial: many small matrices do not gain from more, and the numbers then do
+    # not depend on the number of cores.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -50,9 +50,9 @@ _ENVIRONMENT = {
 
 
 class _KilledError(Exception):
-    """Somebody has ended the process of a worker. The message says which signal it was.
+    """Error: a worker's process was killed from outside. The message names the signal.
 
-    :param failure: what the record of the trial is made from, if it is to fail.
+    :param failure: the arguments of the trial's record, if the trial is to fail.
     """
 
     def __init__(self, message: str, failure: tuple[str, float, str, str, str | None]) -> None:
@@ -61,9 +61,9 @@ class _KilledError(Exception):
 
 
 class Worker:
-    """A worker process, and another one in its place if somebody kills it.
+    """A worker process, replaced by another one if it is killed.
 
-    :raises StopSweepError: if there is no room for another process.
+    :raises StopSweepError: if no process can be started.
     """
 
     def __init__(self) -> None:
@@ -93,31 +93,31 @@ class Worker:
                     **_ENVIRONMENT,
                     "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
                 },
-                # Ctrl-C in a terminal goes to all processes of a session: this one is to be told
-                # by its supervisor alone.
+                # Ctrl-C in a terminal reaches all processes of a session: only the supervisor may
+                # tell this one.
                 start_new_session=True,
             )
 
     def is_alive(self) -> bool:
-        """Whether the process is there, and not about to be gone."""
-        # Of a process that was killed, poll() says nothing before the last of its threads is gone.
+        """True if the process exists and is not about to end."""
+        # After a kill, poll() reports nothing before the last thread of the process is gone.
         return (
             self._process.poll() is None
             and psutil.Process(self._process.pid).status() != psutil.STATUS_ZOMBIE
         )
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self._process.kill()
         self._process.wait()
         self._connection.close()
         self._output.close()
 
     def run(self, task: Task) -> dict[str, Any]:
-        """Have a trial run, and see that there is a record of it, whatever comes.
+        """Run a trial, and make sure that it has a record in every case.
 
-        If the process is killed from outside, which says nothing of the trial, then it is run once
-        more by another one, and its record has a note of that.
+        If the process is killed from outside, which says nothing about the trial, then another
+        process runs it once more, and its record has a note.
 
         :return: the record. If it failed, the worker may be unfit for another trial.
         :raises StopSweepError: if the sweep was ended, or if it cannot go on.
@@ -168,7 +168,7 @@ class Worker:
         return write_failure(task, *failure)
 
     def _excess(self, task: Task, started: float | None) -> tuple[str, str] | None:
-        """What a trial has exceeded: the type and the message of its error."""
+        """The limit that a trial has exceeded: type and message of its error."""
         limit = task.time_limit
         if limit is not None and started is not None and time.monotonic() - started > limit:
             return "TimeLimit", f"it took longer than {limit:g} s."
@@ -208,12 +208,12 @@ def _described(code: int) -> str:
 def write_failure(
     task: Task, began: str, seconds: float, kind: str, message: str, output: str | None = None
 ) -> dict[str, Any]:
-    """Write the record for a worker that cannot, unless it has written its own.
+    """Write the record for a worker that cannot do it, unless there is a record.
 
     :param began: from :func:`gpflow_gi.benchmark.records.now`.
-    :param seconds: that it took.
+    :param seconds: duration of the trial.
     :param kind: as for :func:`gpflow_gi.benchmark.records.failed`, like `message`.
-    :param output: what it has said last.
+    :param output: the last output of the worker.
     :return: the record.
     :raises StopSweepError: if it cannot be written.
     """
@@ -224,7 +224,7 @@ def write_failure(
 class LocalWorkers:
     """The workers of this machine.
 
-    :param jobs: how many trials are run at a time.
+    :param jobs: number of trials that run at a time.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -233,13 +233,13 @@ class LocalWorkers:
         self._idle: deque[Worker] = deque()
 
     def num_jobs(self) -> int:
-        """How many trials can be run at a time."""
+        """The number of trials that can run at a time."""
         return self._jobs
 
     def submit(self, task: Task) -> "Future[dict[str, Any]]":
-        """Have a trial run.
+        """Submit a trial.
 
-        :return: where its record will be, or a :class:`StopSweepError`.
+        :return: a future with its record, or with a :class:`StopSweepError`.
         """
         return self._threads.submit(self._run, task)
 
@@ -252,7 +252,7 @@ class LocalWorkers:
         return future.result()
 
     def close(self) -> None:
-        """End all workers, as soon as no trial is running."""
+        """End all workers as soon as no trial is running."""
         self._threads.shutdown(cancel_futures=True)
         for worker in self._idle:
             worker.end()

@@ -1,7 +1,7 @@
 """The command line: ``gpflow-gi``.
 
-TensorFlow takes many seconds to import, so it is imported last: after the arguments, the data and
-the folder for the results have been found in order.
+TensorFlow takes many seconds to import, so it is imported last, after the checks of the arguments,
+the data and the folder for the results.
 """
 
 import os
@@ -14,26 +14,27 @@ from .arguments import Parser
 from .console import INTERRUPTED, MISUSED, say_error, unwritable_escaped
 
 NOT_READ = 141
-"""The exit code of a program that is ended by SIGPIPE, as a shell counts."""
+"""Exit code of a program that is ended by SIGPIPE, as in a shell."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
-    :param arguments: without the program's name; None means those of the process.
+    :param arguments: arguments without the program's name; None for those of the process.
     :return: the exit code: 0, 1 if training failed, 2 if the arguments, the data or the folder for
-        the results cannot be used, 130 if interrupted, 141 if whoever reads what it says has gone
-        (``gpflow-gi benchmark --list | head -1``). What went wrong is one line on standard error.
+        the results cannot be used, 130 if interrupted, 141 if the reader of its output has gone
+        (``gpflow-gi benchmark --list | head -1``). An error is one line on standard error.
     """
     try:
         try:
             with unwritable_escaped():
                 return _run(arguments)
         finally:
-            # Here, and not when Python ends, where it cannot be caught. There may be no output.
+            # Here, and not at Python's exit, where the error cannot be caught. There may be no
+            # output.
             print(end="", flush=True)
     except BrokenPipeError:
-        # What is left to say is said to nobody.
+        # Discard the remaining output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return NOT_READ
 

@@ -1,4 +1,4 @@
-"""What the commands' arguments may be."""
+"""Types and checks of the commands' arguments."""
 
 import argparse
 from collections.abc import Callable
@@ -9,16 +9,16 @@ from .console import MISUSED
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, without the usage before it."""
+    """A parser that reports an error in one line, without the usage before it."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(MISUSED, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
 
 def add_table(group: Any, otherwise: str) -> None:
-    """Add the options that name a table of the user's own.
+    """Add the options for a user's own table.
 
-    :param otherwise: what is taken without them, for the help.
+    :param otherwise: the data without these options, for the help.
     """
     group.add_argument(
         "--data",
@@ -37,9 +37,9 @@ def add_table(group: Any, otherwise: str) -> None:
 
 
 def check_table(options: argparse.Namespace) -> None:
-    """Check that the options of :func:`add_table` belong together.
+    """Check that the options of :func:`add_table` are consistent.
 
-    :raises ValueError: if they do not.
+    :raises ValueError: if they are not.
     """
     if options.data is None and (options.target is not None or options.drop):
         raise ValueError("--target and --drop need --data FILE.")
@@ -48,7 +48,7 @@ def check_table(options: argparse.Namespace) -> None:
 
 
 def number(kind: type, allowed: Callable[[Any], bool], description: str) -> Callable[[str], Any]:
-    """A type for argparse: a number, if it is allowed."""
+    """A type for argparse: a number that is allowed."""
 
     def parse(text: str) -> Any:
         try:
@@ -70,7 +70,7 @@ fraction = number(float, lambda value: 0 < value < 1, "a number between 0 and 1"
 
 
 def list_of(parse: Callable[[str], Any], what: str) -> Callable[[str], tuple[Any, ...]]:
-    """A type for argparse: values with commas between them."""
+    """A type for argparse: values separated by commas."""
 
     def parse_list(text: str) -> tuple[Any, ...]:
         try:
@@ -85,10 +85,10 @@ widths = list_of(count, "whole numbers of at least 1 with commas between them, s
 
 
 def wide_help(prog: str) -> argparse.HelpFormatter:
-    """Help that fits into 80 columns."""
+    """Format help for 80 columns."""
     return argparse.HelpFormatter(prog, max_help_position=28, width=80)
 
 
 def wide_raw_help(prog: str) -> argparse.HelpFormatter:
-    """The same, with descriptions as they are."""
+    """Format help for 80 columns, with descriptions unchanged."""
     return argparse.RawDescriptionHelpFormatter(prog, max_help_position=28, width=80)

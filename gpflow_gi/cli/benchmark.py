@@ -122,7 +122,7 @@ def add_to(commands: Any) -> None:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """Names with commas between them, each of them once."""
+    """Names separated by commas, without repetitions."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if not names:
         raise argparse.ArgumentTypeError(f"must be names with commas between them, but is {text!r}")
@@ -130,7 +130,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _splits(text: str) -> Sequence[int]:
-    """The numbers of splits, each of them once."""
+    """Numbers of splits, without repetitions."""
     try:
         if "," in text:
             splits: Sequence[int] = tuple(dict.fromkeys(int(one) for one in text.split(",")))
@@ -238,10 +238,10 @@ def _method(name: str) -> Method:
 
 
 def _changed(budget: Budget, changes: Iterable[str]) -> Budget:
-    """The budget with other numbers, and with a name that says so.
+    """A changed budget, with a name that shows the changes.
 
-    :raises ValueError: if a change names no number of the budget, or gives it a value that no
-        trial can run with.
+    :raises ValueError: if a change does not name a number of the budget, or if no trial can run
+        with its value.
     """
     numbers = asdict(budget)
     del numbers["name"]
@@ -265,7 +265,7 @@ def _changed(budget: Budget, changes: Iterable[str]) -> Budget:
 def _data(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Descriptions of the data.
 
-    :raises ValueError: if none are asked for, or if they cannot be used.
+    :raises ValueError: if none are requested, or if they cannot be used.
     """
     from gpflow_gi.benchmark.data import describe, describe_csv
     from gpflow_gi.datasets import UCI_SETS
@@ -275,7 +275,7 @@ def _data(options: argparse.Namespace) -> list[dict[str, Any]]:
         if not options.datasets:
             raise ValueError("--datasets NAME,NAME or --data FILE is needed; see --list.")
         return [describe(name) for name in options.datasets]
-    # Also where that set is not asked for: records of both could meet in a report.
+    # Also if that set is not requested: records of both could meet in a report.
     if options.data.stem in UCI_SETS:
         raise ValueError(f"{options.data} has the name of a UCI set: rename it.")
     described = describe_csv(options.data, options.target, options.drop)
@@ -283,7 +283,7 @@ def _data(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def _workers(options: argparse.Namespace) -> "Workers":
-    """Whoever runs the trials.
+    """The workers that run the trials.
 
     :raises ValueError: if there is no cluster.
     """

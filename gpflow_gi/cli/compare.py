@@ -115,13 +115,13 @@ _OF_MODEL = {
     "deep-gp": {"num_layers": "--layers"},
     "bnn": {"widths": "--widths", "prior": "--prior"},
 }
-"""Which options are of one kind of model alone."""
+"""Options that are for one kind of model only."""
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    """The settings that were asked for.
+    """The settings from the options.
 
-    :raises ValueError: if an option has no meaning for the model.
+    :raises ValueError: if an option does not apply to the model.
     """
     given = {f.name: getattr(options, f.name) for f in fields(Settings)}
     for model, names in _OF_MODEL.items():
@@ -135,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command.
 
     :return: the exit code: 0, 1 if a model failed, 2 if the arguments or the data cannot be used
-        or the results not be written, 130 if it was interrupted after a model had ended.
+        or the results cannot be written, 130 if it was interrupted after a model had ended.
     """
     import numpy as np
 
@@ -200,7 +200,7 @@ def run(options: argparse.Namespace) -> int:
     def keep(comparison: Comparison) -> None:
         nonlocal unwritten, num_ended
         num_ended = len(comparison.outcomes)
-        # A disk that is full may have room again once the next model is trained.
+        # A full disk may have space again once the next model is trained.
         try:
             report.write(comparison, out)
             unwritten = None

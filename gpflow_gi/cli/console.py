@@ -1,4 +1,4 @@
-"""What the commands say, and where."""
+"""Output of the commands."""
 
 import os
 import sys
@@ -13,23 +13,23 @@ FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 
 
 def say_error(message: str, code: int) -> int:
-    """Say in one line on standard error what went wrong, and pass on the exit code."""
+    """Print an error in one line on standard error, and return the exit code."""
     line = printable(" ".join(message.split()))
     print(f"gpflow-gi: error: {line}", file=sys.stderr, flush=True)
     return code
 
 
 def say(paragraph: str) -> None:
-    """A paragraph, at most 80 columns wide."""
+    """Print a paragraph, at most 80 columns wide."""
     print(textwrap.fill(printable(" ".join(paragraph.split())), 80), flush=True)
 
 
 @contextmanager
 def import_noise_hidden() -> Iterator[None]:
-    """Keep what TensorFlow says of drivers and instruction sets while it is imported to itself.
+    """Hide TensorFlow's messages about drivers and instruction sets during its import.
 
-    Some of it is written before TF_CPP_MIN_LOG_LEVEL is looked at, and straight to the process's
-    standard error. Whoever has set that variable to 0 or 1 wants to see it.
+    Some are written before TF_CPP_MIN_LOG_LEVEL is read, directly to the process's standard error.
+    If that variable is 0 or 1, all messages are shown.
     """
     if os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3") in ("0", "1"):
         yield
@@ -51,9 +51,9 @@ def import_noise_hidden() -> Iterator[None]:
 
 @contextmanager
 def unwritable_escaped() -> Iterator[None]:
-    """Write escapes where standard output cannot have a letter, as standard error does anyway.
+    """Write escapes for letters that standard output cannot encode, as standard error does anyway.
 
-    Names of files need not be UTF-8, and not every terminal has ±.
+    Names of files need not be UTF-8, and some terminals do not have ±.
     """
     output, before = sys.stdout, getattr(sys.stdout, "errors", None)
     if before is None or not hasattr(output, "reconfigure"):
@@ -68,5 +68,5 @@ def unwritable_escaped() -> Iterator[None]:
 
 
 def announce(name: str) -> None:
-    """What comes next."""
+    """Print the name of the next part."""
     print(f"\n{name}", flush=True)

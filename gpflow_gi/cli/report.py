@@ -61,5 +61,5 @@ def run(options: argparse.Namespace) -> int:
     bad = made.report.records.left_out
     if bad:
         listed = "; ".join(f"{name} ({why})" for name, why in bad.items())
-        return say_error(f"not in the report, which they would have ended: {listed}.", FAILED)
+        return say_error(f"left out, because they cannot be reported: {listed}.", FAILED)
     return 0

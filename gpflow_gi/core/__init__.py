@@ -1,1 +1,1 @@
-"""Linear algebra, Gaussians, regression, random numbers and checks of arguments, for all others."""
+"""Linear algebra, Gaussians, regression, random numbers and checks of arguments."""

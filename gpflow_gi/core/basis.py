@@ -1,9 +1,9 @@
-"""What a layer's basis functions have to offer to the Gaussians over their coordinates.
+"""The interface of a layer's basis functions, which Gaussians over their coordinates use.
 
 Every layer is a linear model in a whitened basis, f(x) = m(x) + a(x)^T z + r(x) with the prior
-z ~ N(0, I): K basis functions a(x), and a residual r, which is independent of z. GP layers span
-their basis by a kernel and inducing inputs and leave a residual; layers of weights have as many
-basis functions as weights to one output, and leave none.
+z ~ N(0, I): K basis functions a(x), and a residual r, which is independent of z. The basis of a GP
+layer comes from a kernel and inducing inputs and leaves a residual. A layer of weights has one
+basis function for each weight to an output, and no residual.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from .weight_root import WeightRoot
 
 
 class Basis(ABC):
-    """Basis functions a(x), and the inputs at which a layer's pseudo-data stand.
+    """Basis functions a(x), and the inputs of a layer's pseudo-data.
 
-    Shapes: K basis functions, M inputs, N rows, D columns; a sample axis S stands in front where
-    what lies below, or the basis itself, was sampled.
+    Shapes: K basis functions, M inputs, N rows, D columns; a sample axis S in front if the layers
+    below, or the basis itself, were sampled.
     """
 
     inputs: tf.Tensor
     """U, [M, D] or [S, M, D]."""
 
     is_sampled: bool
-    """Whether the basis functions differ from sample to sample."""
+    """True if the basis functions differ between samples."""
 
     has_small_design: bool = True
-    """Whether `design` is small enough to work with. Otherwise regression asks for `moments`."""
+    """True if `design` is small enough to be formed. Otherwise regression asks for `moments`."""
 
     has_kernel: bool = False
-    """True if a kernel spans it, so that `gram` takes less than `design` does."""
+    """True if the basis comes from a kernel, so that `gram` is cheaper than `design`."""
 
     @property
     def root(self) -> WeightRoot:
-        """R of the weights w = R z that a posterior may speak of; here the identity, w = z."""
+        """R of the weights w = R z; by default the identity, w = z."""
         return WeightRoot(tf.ones([], self.inputs.dtype))
 
     @abstractmethod
@@ -51,10 +51,10 @@ class Basis(ABC):
     @property
     @abstractmethod
     def design(self) -> tf.Tensor:
-        """Phi = a(U)^T, a row for each of the inputs: [M, K] or [S, M, K]."""
+        """Phi = a(U)^T, one row per input: [M, K] or [S, M, K]."""
 
     def zero(self, num_outputs: int) -> tf.Tensor:
-        """The origin z = 0 of so many outputs, [K, P] or [S, K, P]."""
+        """The origin z = 0 for this number of outputs, [K, P] or [S, K, P]."""
         shape = tf.shape(self.design)
         return tf.zeros(tf.concat([shape[:-2], shape[-1:], [num_outputs]], 0), self.inputs.dtype)
 
@@ -65,7 +65,7 @@ class Basis(ABC):
             each of its locations, [M, H, W].
         :param V: pseudo-outputs, [M, H, W, P].
         :return: [K, K] and [K, P], or [S, K, K] and [S, K, P].
-        :raises NotImplementedError: where the design is small.
+        :raises NotImplementedError: if the design is small.
         """
         raise NotImplementedError("Regression on a small design needs no moments.")
 
@@ -88,11 +88,11 @@ class Basis(ABC):
 
     @abstractmethod
     def variance(self, X: tf.Tensor) -> tf.Tensor:
-        """The prior's variance of f at the rows of X [N, D] or [S, N, D]: [N] or [S, N]."""
+        """The prior variance of f at the rows of X [N, D] or [S, N, D]: [N] or [S, N]."""
 
     @abstractmethod
     def covariance(self, X: tf.Tensor) -> tf.Tensor:
-        """The prior's covariance of f over the rows of X, as above: [N, N] or [S, N, N]."""
+        """The prior covariance of f over the rows of X [N, D] or [S, N, D]: [N, N] or [S, N, N]."""
 
     @abstractmethod
     def residual_variance(self, X: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
@@ -100,7 +100,7 @@ class Basis(ABC):
 
         :param X: [N, D] or [S, N, D].
         :param A: [K, N] or [S, K, N].
-        :return: [N] or [S, N]; [1], a zero, where there is no residual.
+        :return: [N] or [S, N]; a zero of shape [1] if there is no residual.
         """
 
     @abstractmethod
@@ -109,5 +109,5 @@ class Basis(ABC):
 
         :param X: [N, D] or [S, N, D].
         :param A: [K, N] or [S, K, N].
-        :return: [N, N] or [S, N, N]; [1, 1], a zero, where there is no residual.
+        :return: [N, N] or [S, N, N]; a zero of shape [1, 1] if there is no residual.
         """

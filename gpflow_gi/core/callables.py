@@ -1,4 +1,4 @@
-"""Names of users' functions, and what their errors say."""
+"""Names of users' functions, and the messages of their errors."""
 
 import functools
 import re
@@ -9,7 +9,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """The name by which a callable is told from others; a partial's arguments belong to it."""
+    """A name that distinguishes callables; the arguments of a partial are part of it."""
     if isinstance(function, functools.partial):
         # Without addresses, which differ from run to run.
         arguments = [_ADDRESS.sub("", repr(value)) for value in function.args]
@@ -22,6 +22,6 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """The words of a user's function's error, in one line."""
+    """The message of an error that a user's function raised, in one line."""
     lines = str(error).strip().splitlines()
     return lines[-1].strip() if lines else type(error).__name__

@@ -1,17 +1,17 @@
 """The Cholesky factor of a kernel matrix, with gradients derived by hand.
 
 A change of K = L L^T changes the factor by dL = L Phi(E) with E = L^-1 dK L^-T, where Phi takes the
-lower triangle and half of the diagonal (Murray 2016, eq. 8). So what is computed from L passes its
-gradient on in terms of E, in which all of them are cheap, and one pair of triangular solves turns
-their sum into the gradient with respect to K:
+lower triangle and half of the diagonal (Murray 2016, eq. 8). So the gradient of any function of L
+can be written in terms of E, where it is cheap. The gradients of all functions are summed there,
+and one pair of triangular solves turns the sum into the gradient with respect to K:
 
     u = L z:         du = L Phi(E) z         gradient  (L^T g_u) z^T,
     v = L^T y:       dv = Phi(E)^T v         gradient  v g_v^T,
     A = L^-1 R:      dA = -Phi(E) A          gradient  -g_A A^T,
-    from E to K:     L^-T Phi(G) L^-1        for the sum G of those.
+    from E to K:     L^-T Phi(G) L^-1        for the sum G of these gradients.
 
-TensorFlow's own gradient of the factor takes an inverse and three products, after the product that
-gives the gradient of L in A.
+TensorFlow's own gradient of the factor takes an inverse and three products, after the product for
+the gradient of L in A.
 """
 
 import tensorflow as tf
@@ -23,8 +23,8 @@ from .linalg import Gradient, once_only
 class Cholesky:
     """L = chol K, and products and triangular solves with it.
 
-    K is [M, M] or [S, M, M]. Where K has no sample axis and the other factor has one, the latter's
-    samples are columns side by side.
+    K is [M, M] or [S, M, M]. If K has no sample axis and the other factor has one, then the samples
+    of the other factor are put side by side as columns.
     """
 
     def __init__(self, K: tf.Tensor) -> None:
@@ -36,7 +36,7 @@ class Cholesky:
 
     @property
     def L(self) -> tf.Tensor:
-        """The factor itself; its gradient takes a product of the size of K more."""
+        """The factor itself; its gradient costs one more product of the size of K."""
         return _factor(self._L, self._E)
 
     def times(self, z: tf.Tensor) -> tf.Tensor:
@@ -59,13 +59,13 @@ class Cholesky:
 
 @tf.custom_gradient
 def _factorise(K: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor], Gradient]:
-    """L, a constant, and a stand-in for E, whose value nobody reads."""
+    """L, a constant, and a placeholder for E, whose value is never used."""
     L = tf.linalg.cholesky(K)
 
     def gradient(_: tf.Tensor, G: tf.Tensor) -> tf.Tensor:
         half = tf.linalg.set_diag(tf.linalg.band_part(G, -1, 0), 0.5 * tf.linalg.diag_part(G))
         left = tf.linalg.triangular_solve(L, half, adjoint=True)
-        # The transpose of the gradient: K is symmetric, whatever its entries depend on.
+        # The transpose of the gradient, which is as good, since K is always symmetric.
         both = tf.linalg.triangular_solve(L, tf.linalg.matrix_transpose(left), adjoint=True)
         return once_only((both,), K)[0]
 

@@ -1,15 +1,15 @@
-"""Convolutions as linear maps of patches, and the moments of patches without the patches.
+"""Convolutions as linear maps of patches, and moments of patches computed without the patches.
 
-A convolution's output at a location is a linear map of the patch of the image there: with a(p) the
-patch at location p, a row of K = height * width * C numbers (the kernel's places and the channels,
-channels fastest, as in TensorFlow's filters), it is a(p)^T w. Regression on outputs at all
-locations of all images needs two moments of the patches,
+A convolution's output at a location is a linear map of the patch of the image there. With a(p) the
+patch at location p, a row of K = height * width * C numbers (places of the kernel and channels;
+channels vary fastest, as in TensorFlow's filters), the output is a(p)^T w. Regression on outputs at
+all locations of all images needs two moments of the patches,
 
     sum_p lambda(p) a(p) a(p)^T    and    sum_p lambda(p) a(p) v(p)^T
 
 (Ober & Aitchison 2021, section 2.2). Both are gradients of convolutions with respect to their
-filters, the first one of the image with itself: patches, K / C times the numbers of the image, are
-not formed.
+filters; the first is that of the image convolved with itself. The patches, which have K / C times
+as many numbers as the image, are never formed.
 """
 
 from __future__ import annotations
@@ -29,44 +29,44 @@ from .linalg import Gradient, once_only
 Padding: TypeAlias = Literal["same", "valid"]
 
 _MANY = 20
-"""Compiling an eager caller's loop pays from so many samples on."""
+"""Smallest number of samples for which compiling the loop of an eager call pays."""
 
 
 @dataclass(frozen=True)
 class Convolution:
-    """The geometry of a convolution, and what is linear in its patches.
+    """The geometry of a convolution, and linear functions of its patches.
 
-    Images travel as rows: an image of height H, width W and C channels is a row of H W C numbers,
-    and its L = H' W' outputs to each of P filters are one of L P. Batches have an axis of images
-    and in front of it, once something was sampled, one of samples.
+    Images are stored as rows: an image of height H, width W and C channels is a row of H W C
+    numbers, and its L = H' W' outputs to each of P filters are a row of L P numbers. Batches have
+    an axis of images and, in front of it, an axis of samples if something was sampled.
     """
 
     input_shape: tuple[int, int, int]
-    """(H, W, C)."""
+    """Height, width and channels (H, W, C)."""
 
     kernel_size: tuple[int, int]
     """Height and width."""
 
     stride: int
-    """Of both dimensions."""
+    """Stride along both dimensions."""
 
     padding: Padding
-    """TensorFlow's: with zeros so that a stride of one keeps the image's size, or without."""
+    """Padding: "same" adds zeros to keep the image size at stride 1; "valid" adds none."""
 
     @property
     def num_weights(self) -> int:
-        """K, of one filter."""
+        """K, the number of weights of one filter."""
         return math.prod(self.kernel_size) * self.input_shape[2]
 
     @property
     def output_size(self) -> tuple[int, int]:
-        """(H', W'); zero or less where a kernel does not fit into the image."""
+        """(H', W'); zero or less if the kernel does not fit into the image."""
         (height, _), (width, _) = self._along(0), self._along(1)
         return height, width
 
     @property
     def num_locations(self) -> int:
-        """L, the number of places of the kernel in an image."""
+        """L, the number of positions of the kernel in an image."""
         height, width = self.output_size
         return height * width
 
@@ -86,7 +86,7 @@ class Convolution:
             values = self._loop(Convolution._convolved_samples, X, weights)
             N = tf.shape(X)[1]
         else:
-            # One convolution with the filters of all samples.
+            # One convolution with the filters of all samples together.
             S, N = tf.shape(weights)[0], tf.shape(X)[0]
             filters = tf.reshape(tf.transpose(weights, [1, 0, 2]), [self.num_weights, S * P])
             values = self._convolved(X, filters)
@@ -96,7 +96,7 @@ class Convolution:
 
     @check_shapes("X: [batch..., N, D]", "return: [batch..., NL, K]")
     def patches(self, X: tf.Tensor) -> tf.Tensor:
-        """The patches themselves, location by location: K / C times the numbers of `X`.
+        """The patches, location by location; they have K / C times as many numbers as `X`.
 
         :param X: [N, D] or [S, N, D].
         :return: [N L, K] or [S, N L, K].
@@ -130,9 +130,9 @@ class Convolution:
         return second, first
 
     def _loop(self, loop: Callable[..., Any], X: tf.Tensor, *arguments: tf.Tensor) -> Any:
-        """Call `loop`, which goes over the samples of X [S, N, D].
+        """Call `loop`, which loops over the samples of X [S, N, D].
 
-        An eager caller's is compiled where it is long: op by op it takes three times as long.
+        In an eager call a long loop is compiled: op by op it takes three times as long.
         """
         if not tf.executing_eagerly() or X.shape[0] < _MANY:
             return loop(self, X, *arguments)
@@ -164,13 +164,13 @@ class Convolution:
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """:meth:`moments` for X of [M, D] and lambda of [M, H', W', 1]."""
         (height, width), C, P = self.kernel_size, self.input_shape[2], V.shape[-1]
-        # Rows of the kernel count as blocks: those on and below the diagonal are computed, and
-        # those below are reflected.
+        # Rows of the kernel give blocks. The blocks on and below the diagonal are computed; those
+        # below are mirrored.
         block = np.arange(self.num_weights) // (width * C)
         below = tf.constant(block[:, None] > block[None, :], X.dtype)
 
-        # Nothing is kept for the gradient but the arguments, which are in memory anyway; and of
-        # what is as large as the images, little at a time, which takes control over the order.
+        # Only the arguments are kept for the gradient; they are in memory anyway. Arrays as large
+        # as the images are made one at a time, which needs control over the order of the work.
         @tf.custom_gradient
         def moments(
             X: tf.Tensor, precision: tf.Tensor, V: tf.Tensor
@@ -190,7 +190,7 @@ class Convolution:
                 # With D = d_second + d_second^T and d = d_first:
                 #     da(p) = lambda(p) [D a(p) + d v(p)],    dv(p) = lambda(p) d^T a(p),
                 #     dlambda(p) = a(p)^T [1/2 D a(p) + d v(p)],
-                # for one place of the kernel after the other.
+                # for one place of the kernel at a time.
                 D = tf.split(d_second + tf.linalg.matrix_transpose(d_second), height * width, 1)
                 d = tf.split(d_first, height * width)
                 with tf.control_dependencies([d_second, d_first]):
@@ -216,7 +216,7 @@ class Convolution:
         return second, first
 
     def _along(self, axis: int) -> tuple[int, tuple[int, int]]:
-        """The number of locations along an axis, and the zeros before and after."""
+        """The number of locations along an axis, and the number of zeros before and after."""
         size, kernel = self.input_shape[axis], self.kernel_size[axis]
         if self.padding == "valid":
             return (size - kernel) // self.stride + 1, (0, 0)
@@ -234,22 +234,22 @@ class Convolution:
 
     @property
     def _places(self) -> list[tuple[int, int]]:
-        """Of the kernel, row by row."""
+        """The places of the kernel, row by row."""
         height, width = self.kernel_size
         return [(row, column) for row in range(height) for column in range(width)]
 
     def _last(self, row: int, column: int) -> tuple[int, int]:
-        """One more than the row and column of the padded image that a place reaches last."""
+        """One more than the last row and column of the padded image that a place reaches."""
         height, width = self.output_size
         return row + (height - 1) * self.stride + 1, column + (width - 1) * self.stride + 1
 
     def _window(self, images: tf.Tensor, row: int, column: int) -> tf.Tensor:
-        """What one place of the kernel sees at all locations, [..., H', W', C]."""
+        """The pixels that one place of the kernel meets at all locations, [..., H', W', C]."""
         end_row, end_column = self._last(row, column)
         return images[..., row : end_row : self.stride, column : end_column : self.stride, :]
 
     def _placed(self, window: tf.Tensor, shape: tf.Tensor, row: int, column: int) -> tf.Tensor:
-        """The transpose of :meth:`_window`: zeros of `shape` but for the window."""
+        """The transpose of :meth:`_window`: the window in an array of zeros of this shape."""
         end_row, end_column = self._last(row, column)
         return tf.raw_ops.StridedSliceGrad(
             shape=shape,
@@ -268,11 +268,11 @@ class Convolution:
         return images[:, top : top + height, left : left + width]
 
     def _filters(self, weights: tf.Tensor) -> tf.Tensor:
-        """[K, P] -> [height, width, C, P]"""
+        """Reshape [K, P] -> [height, width, C, P]."""
         return tf.reshape(weights, [*self.kernel_size, self.input_shape[2], -1])
 
     def _convolved(self, X: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-        """[..., D] and [K, P] -> [N, H', W', P], with one axis for all images."""
+        """Convolve [..., D] with [K, P] -> [N, H', W', P], with one axis for all images."""
         images = tf.reshape(X, [-1, *self.input_shape])
         return tf.nn.conv2d(images, self._filters(weights), self.stride, self.padding.upper())
 
@@ -281,7 +281,7 @@ class Convolution:
 
         :param images: padded, [M, H, W, C].
         :param outputs: [M, H', W', P].
-        :param height: of the filter, in rows; the kernel's, or less if rows of images are left out.
+        :param height: rows of the filter: those of the kernel, or fewer if image rows are left out.
         :return: [height * width * C, P].
         """
         size = [height, self.kernel_size[1], self.input_shape[2]]
@@ -295,7 +295,7 @@ class Convolution:
         return tf.reshape(moment, [math.prod(size), outputs.shape[-1]])
 
     def _over_locations(self, precision: tf.Tensor) -> tf.Tensor:
-        """[M] or [M, H', W'] -> [M, H', W', 1]"""
+        """Reshape [M] or [M, H', W'] -> [M, H', W', 1]."""
         if precision.shape.rank == 1:
             precision = precision[:, None, None]
         shape = tf.concat([tf.shape(precision)[:1], self.output_size], axis=0)
@@ -306,7 +306,7 @@ class Convolution:
 def _compiled(
     loop: Callable[..., Any], convolution: Convolution, signature: tuple[tf.TensorSpec, ...]
 ) -> Callable[..., Any]:
-    """A loop over samples of any number, and of any number of images."""
+    """A compiled loop over any number of samples and of images."""
     compiled: Callable[..., Any] = tf.function(
         partial(loop, convolution), input_signature=signature, autograph=False
     )

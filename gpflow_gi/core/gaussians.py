@@ -2,7 +2,7 @@
 
 Every layer is a linear model in a whitened basis, f(x) = m(x) + a(x)^T z + r(x) with the prior
 z ~ N(0, I), and every approximate posterior is a Gaussian q(z), independent over outputs. K basis
-functions, P outputs, N rows; a sample axis S stands in front where what lies below was sampled.
+functions, P outputs, N rows; a sample axis S in front if the layers below were sampled.
 """
 
 from abc import ABC, abstractmethod
@@ -19,7 +19,7 @@ from .spread import spread
 
 @dataclass(frozen=True)
 class WhitenedDraw:
-    """A draw of z, with what an importance weight needs to know about it."""
+    """A draw of z, with its term of the log importance weight."""
 
     z: tf.Tensor
     """[K, P] or [S, K, P]."""
@@ -29,7 +29,7 @@ class WhitenedDraw:
 
 
 class WhitenedGaussian(ABC):
-    """q(z), independent over outputs, and what it says of f - m."""
+    """q(z), independent over outputs, and the predictions of f - m that it implies."""
 
     mean: tf.Tensor
     """[K, P] or [S, K, P]."""
@@ -42,18 +42,19 @@ class WhitenedGaussian(ABC):
     def predict(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of f - m at each row of `X`, with z and r integrated out.
 
-        :param basis: the one that q was made for.
+        :param basis: the basis that q was made for.
         :param X: [N, D] or [S, N, D].
-        :return: [..., N, P], and [..., N, P] or, where the outputs share it, [..., N, 1].
+        :return: mean [..., N, P], and variance [..., N, P], or [..., N, 1] if all outputs share it.
         """
 
     @abstractmethod
     def predict_jointly(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """The same, with the covariance over rows.
 
-        :param basis: the one that q was made for.
+        :param basis: the basis that q was made for.
         :param X: [N, D] or [S, N, D].
-        :return: [..., N, P], and [..., P, N, N] or, where the outputs share it, [..., 1, N, N].
+        :return: mean [..., N, P], and covariance [..., P, N, N], or [..., 1, N, N] if all outputs
+            share it.
         """
 
     @abstractmethod
@@ -69,7 +70,7 @@ class WhitenedGaussian(ABC):
     def draw_with_kl(
         self, num_samples: int | None, seed: tf.Tensor
     ) -> tuple[WhitenedDraw, tf.Tensor]:
-        """Both :meth:`draw` and :meth:`kl`, for what they have in common to be computed once."""
+        """Return :meth:`draw` and :meth:`kl`; what they share is computed once."""
         return self.draw(num_samples, seed), self.kl()
 
     def _standard_normal(self, num_samples: int | None, seed: tf.Tensor) -> tf.Tensor:
@@ -80,7 +81,7 @@ class WhitenedGaussian(ABC):
         return standard_normal(shape, seed, like.dtype)
 
     def _z_like(self) -> tf.Tensor:
-        """A tensor of the shape and the type that z has."""
+        """A tensor of the shape and type of z."""
         return self.mean
 
 
@@ -89,10 +90,10 @@ def integrate(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Moments of f - m at `X`, with z and r integrated out.
 
-    :param q: over the coordinates of `basis`.
-    :param basis: the one that q was made for.
+    :param q: Gaussian over the coordinates of `basis`.
+    :param basis: the basis that q was made for.
     :param X: [N, D] or [S, N, D].
-    :param full_cov: give the covariance over rows.
+    :param full_cov: True for the covariance over rows.
     :return: the mean, [..., N, P], and the variance of the same shape, or with `full_cov` the
         covariance over rows, [..., P, N, N].
     """
@@ -101,7 +102,7 @@ def integrate(
         num_outputs = tf.shape(mean)[-1] // tf.shape(covariance)[-3]
         return mean, tf.repeat(covariance, num_outputs, axis=-3)
     if X.shape.rank == 3 and not basis.is_sampled and q.mean.shape.rank == 2:
-        # Nothing here depends on the sample, so that samples are only more rows.
+        # Nothing here depends on the sample, so samples are just more rows.
         rows = tf.reshape(X, [-1, X.shape[-1]])
         mean, variance = integrate(q, basis, rows, full_cov=False)
         shape = tf.concat([tf.shape(X)[:-1], tf.shape(mean)[-1:]], axis=0)
@@ -136,7 +137,7 @@ class StandardNormal(WhitenedGaussian):
 
 
 class WeightGaussian(WhitenedGaussian):
-    """A q(z) whose variance of a^T z is at hand, to which that of the residual is added."""
+    """A q(z) with a direct formula for the variance of a^T z; the residual's variance is added."""
 
     def predict(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         A = basis(X)
@@ -155,7 +156,7 @@ class WeightGaussian(WhitenedGaussian):
 
     @abstractmethod
     def _spread_jointly(self, A: tf.Tensor) -> tf.Tensor:
-        """Their covariances: [..., K, N] -> [..., P, N, N] or [..., 1, N, N]."""
+        """Covariances of a^T z over columns: [..., K, N] -> [..., P, N, N] or [..., 1, N, N]."""
 
 
 class FreeGaussian(WeightGaussian):
@@ -204,7 +205,7 @@ class DiagonalGaussian(WeightGaussian):
         """Keep the parameters.
 
         :param mean: [K, P] or [S, K, P].
-        :param scale: standard deviations, as the mean.
+        :param scale: standard deviations, of the mean's shape.
         """
         self.mean = mean
         self._scale = scale
@@ -229,14 +230,14 @@ class DiagonalGaussian(WeightGaussian):
 
 
 class PointMass(WeightGaussian):
-    """All probability at one z, or at one for each sample; it has no density and so no KL."""
+    """A point mass at one z, or at one z per sample; it has no density and so no KL."""
 
     def __init__(self, z: tf.Tensor) -> None:
         """:param z: [K, P] or [S, K, P]."""
         self.mean = z
 
     def kl(self) -> tf.Tensor:
-        # Not defined: a model with such a layer refuses to give a bound.
+        # Not defined: a model with such a layer raises an error when asked for a bound.
         return tf.fill(tf.shape(self.mean)[:-2], tf.constant(np.nan, self.mean.dtype))
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:

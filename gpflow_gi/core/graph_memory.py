@@ -1,4 +1,4 @@
-"""What libraries keep of a graph after the run that traced it, which is some megabytes a run."""
+"""Removal of a traced graph from libraries' lists, which would keep some megabytes per run."""
 
 from contextlib import suppress
 from typing import Any
@@ -7,14 +7,14 @@ import tensorflow_probability as tfp
 
 
 def forget_graph(function: Any) -> None:
-    """Have TensorFlow and TensorFlow Probability let go of a traced function's graph.
+    """Remove a traced function's graph from lists of TensorFlow and TensorFlow Probability.
 
-    Both have a list for the whole process that holds tensors of the graph, and with them all of it,
-    its constants and variables. Neither is needed any more once the gradients are in the graph.
+    Both have a list for the whole process that holds tensors of the graph and so keeps the graph,
+    its constants and its variables. Neither list is needed once the gradients are in the graph.
 
-    :param function: concrete, which nobody will differentiate.
+    :param function: a concrete function that will not be differentiated again.
     """
-    # Both lists are internal. Where another version lacks them, nothing but memory is lost.
+    # Both lists are internal. If another version does not have them, only memory is lost.
     with suppress(ImportError, AttributeError):
         _forget_gradients(function.graph)
     with suppress(AttributeError):
@@ -34,7 +34,7 @@ def forget_captured(function: Any) -> None:
 
 
 def _forget_gradients(graph: Any) -> None:
-    """``tf.custom_gradient`` registers a gradient each time that it is traced, and for ever."""
+    """Remove gradients that ``tf.custom_gradient`` registers at each trace and never removes."""
     from tensorflow.python.framework import ops
 
     registry = ops.gradient_registry._registry
@@ -42,13 +42,13 @@ def _forget_gradients(graph: Any) -> None:
     inner = (node for one in definition.library.function for node in one.node_def)
     for node in (*definition.node, *inner):
         name = node.attr["_gradient_op_type"].s.decode() if node.attr else ""
-        # TensorFlow's own gradients stay.
+        # TensorFlow's own gradients are kept.
         if name.startswith("CustomGradient-"):
             registry.pop(name, None)
 
 
 def _forget_transforms(graph: Any) -> None:
-    """Bijectors remember what they were applied to: the result keeps the argument's graph alive."""
+    """Empty the caches of bijectors: a cached result keeps the graph of its argument."""
     remembered = tfp.bijectors.Bijector._cache.storage
     for key in list(remembered):
         tensor = key()
@@ -57,7 +57,7 @@ def _forget_transforms(graph: Any) -> None:
 
 
 def _is_in(graph: Any, inner: Any) -> bool:
-    """Whether a graph is another one or one of its loops and branches, at any depth."""
+    """True if a graph is another one or one of its loops and branches, at any depth."""
     while inner is not None and inner is not graph:
         inner = getattr(inner, "outer_graph", None)
     return inner is not None

@@ -1,18 +1,18 @@
 """The jitter of a model's layers.
 
-GPflow's default jitter serves all models of a process. A layer multiplies it by a scale of its own,
-which is 1 until training needs more.
+GPflow's default jitter is the same for all models of a process. Each layer multiplies it by its own
+scale, which is 1 until training has to raise it.
 """
 
 import gpflow
 import tensorflow as tf
 
 LARGEST_JITTER = 0.01
-"""To which training may raise it, relative to the kernel's variance."""
+"""Largest jitter that training may set, relative to the kernel's variance."""
 
 
 def new_jitter_scale() -> tf.Variable:
-    """Make the `jitter_scale` of a layer: a variable, [], whose changes compiled functions see."""
+    """Make a layer's `jitter_scale`: a variable, [], whose changes reach compiled functions."""
     return tf.Variable(1.0, trainable=False, dtype=gpflow.default_float(), name="jitter_scale")
 
 
@@ -29,7 +29,7 @@ def jitter_scales(model: tf.Module) -> list[tf.Variable]:
 class Jitter:
     """The jitter of all layers of a model, relative to their kernels' variances.
 
-    :param model: any module, also one without jitter.
+    :param model: any module; it may have no jitter.
     """
 
     def __init__(self, model: tf.Module) -> None:
@@ -37,23 +37,23 @@ class Jitter:
 
     @property
     def value(self) -> float:
-        """That of the layer with most; 0 where no layer has any."""
+        """The largest jitter of any layer; 0 if no layer has any."""
         return gpflow.default_jitter() * max((float(s) for s in self._scales), default=0.0)
 
     def get(self) -> list[float]:
-        """The layers' scales, for :meth:`set`."""
+        """Scales of the layers, for :meth:`set`."""
         return [float(scale) for scale in self._scales]
 
     def set(self, scales: list[float]) -> None:
-        """Give the layers the scales that :meth:`get` gave."""
+        """Set the layers' scales to values from :meth:`get`."""
         for scale, value in zip(self._scales, scales, strict=True):
             scale.assign(value)
 
     def raise_tenfold(self) -> bool:
         """Multiply the jitter of every layer by ten.
 
-        :return: False, and nothing done, if that would exceed :data:`LARGEST_JITTER`, or if no
-            layer has any.
+        :return: False, with nothing changed, if that would exceed :data:`LARGEST_JITTER`, or if no
+            layer has any jitter.
         """
         if not self._scales or 10.0 * self.value > LARGEST_JITTER * (1.0 + 1e-6):
             return False

@@ -1,4 +1,4 @@
-"""Numbers in a file of JSON, with what made them."""
+"""Numbers in a JSON file, with the versions of the software that made them."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from gpflow_gi._version import __version__
 
 
 def versions() -> dict[str, str]:
-    """What the numbers depend on besides the settings."""
+    """Versions of the software that can change the numbers."""
     return {
         "gpflow_gi": __version__,
         "python": platform.python_version(),
@@ -22,7 +22,7 @@ def versions() -> dict[str, str]:
 
 
 def with_none_for_non_finite(value: Any) -> Any:
-    """The same dictionaries and lists. JSON has no NaN and no infinity: None stands for either."""
+    """The same dictionaries and lists with None for NaN and infinity, which JSON does not have."""
     if isinstance(value, Mapping):
         return {key: with_none_for_non_finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

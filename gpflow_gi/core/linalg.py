@@ -1,8 +1,8 @@
 """Products where either factor may lack the sample axis, and gradients derived by hand.
 
-Shapes are [K, N], or [S, K, N] with a sample axis in front. What does not depend on the sample has
-no sample axis and is never tiled over it: the sample axis of the other factor is folded into its
-columns, so that one matrix product or one triangular solve serves all samples.
+Shapes are [K, N], or [S, K, N] with a sample axis in front. A factor that is the same for all
+samples has no sample axis and is never tiled: the sample axis of the other factor is folded into
+its columns, so that one matrix product or one triangular solve serves all samples.
 """
 
 from collections.abc import Callable
@@ -12,17 +12,17 @@ import numpy as np
 import tensorflow as tf
 
 Gradient = Callable[..., Any]
-"""That of a function, as tf.custom_gradient takes it."""
+"""The gradient of a function, as tf.custom_gradient takes it."""
 
 
 def fold(columns: tf.Tensor) -> tf.Tensor:
-    """[S, K, N] -> [K, S*N]: all samples' columns side by side."""
+    """Put the columns of all samples side by side: [S, K, N] -> [K, S*N]."""
     num_samples, rows, cols = tf.unstack(tf.shape(columns))
     return tf.reshape(tf.transpose(columns, [1, 0, 2]), [rows, num_samples * cols])
 
 
 def unfold(columns: tf.Tensor, num_samples: tf.Tensor) -> tf.Tensor:
-    """[K, S*N] -> [S, K, N]: the inverse of :func:`fold`."""
+    """Undo :func:`fold`: [K, S*N] -> [S, K, N]."""
     rows = tf.shape(columns)[0]
     cols = tf.shape(columns)[1] // num_samples
     return tf.transpose(tf.reshape(columns, [rows, num_samples, cols]), [1, 0, 2])
@@ -54,12 +54,12 @@ def product(left: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
 
 
 def sum_of_squares(columns: tf.Tensor) -> tf.Tensor:
-    """|a|^2 of each column: [..., K, N] -> [..., N]."""
+    """Compute |a|^2 of each column: [..., K, N] -> [..., N]."""
     return tf.reduce_sum(tf.square(columns), axis=-2)
 
 
 def not_below_zero(variance: tf.Tensor) -> tf.Tensor:
-    """A variance that came out as a difference, which rounding can take below zero.
+    """A variance that was computed as a difference; rounding can make it negative.
 
     The floor is the smallest number whose square root has a finite gradient.
     """
@@ -67,12 +67,12 @@ def not_below_zero(variance: tf.Tensor) -> tf.Tensor:
 
 
 def flat_rows(X: tf.Tensor) -> tf.Tensor:
-    """[N, ...] -> [N, D]: images become rows of their pixels."""
+    """Reshape [N, ...] -> [N, D]: images become rows of pixels."""
     return X if X.shape.rank == 2 else tf.reshape(X, [-1, X.shape[1:].num_elements()])
 
 
 def concat_rows(upper: tf.Tensor, lower: tf.Tensor) -> tf.Tensor:
-    """[K1, N] and [K2, N] -> [K1 + K2, N]; a factor without a sample axis serves all samples."""
+    """Stack [K1, N] and [K2, N] -> [K1 + K2, N]; one without a sample axis serves all samples."""
     if upper.shape.rank == 2 and lower.shape.rank == 3:
         upper = tf.broadcast_to(upper, tf.concat([tf.shape(lower)[:1], tf.shape(upper)], axis=0))
     if upper.shape.rank == 3 and lower.shape.rank == 2:
@@ -81,10 +81,10 @@ def concat_rows(upper: tf.Tensor, lower: tf.Tensor) -> tf.Tensor:
 
 
 def once_only(gradients: tuple[tf.Tensor, ...], *arguments: tf.Tensor) -> tuple[tf.Tensor, ...]:
-    """The gradients with respect to the arguments, which refuse to be differentiated again.
+    """Gradients with respect to the arguments, which raise an error if differentiated again.
 
-    A Cholesky factor in them is a constant to TensorFlow, so that second derivatives would come out
-    wrong without a word.
+    They contain a Cholesky factor that TensorFlow takes for a constant, so second derivatives would
+    be silently wrong.
     """
 
     @tf.custom_gradient

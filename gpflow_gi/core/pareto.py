@@ -1,4 +1,4 @@
-"""The tail of importance weights: how far a proposal is from its target."""
+"""The tail of importance weights: a measure of the distance from a proposal to its target."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating]
 
 LEAST_SAMPLES = 25
-"""Fewer leave fewer than five for the tail."""
+"""Least number of weights: with fewer, the tail has fewer than five."""
 
 
 def k_hat(log_weights: Array) -> float:
@@ -18,7 +18,7 @@ def k_hat(log_weights: Array) -> float:
     of S weights, the largest min(S / 5, 3 sqrt(S)) above the next one.
 
     :param log_weights: [S].
-    :return: k; 0 where all of the tail is equal up to rounding, as with exact posteriors.
+    :return: k; 0 if all weights of the tail are equal up to rounding, as for exact posteriors.
     :raises ValueError: if there are fewer than 25 weights, or one is NaN.
     """
     S = len(log_weights)
@@ -28,7 +28,7 @@ def k_hat(log_weights: Array) -> float:
         raise ValueError("A log weight is NaN.")
     log_weights = np.sort(log_weights)
     tail = int(np.ceil(min(0.2 * S, 3 * np.sqrt(S))))
-    # Relative to the largest, which exp cannot overflow.
+    # Relative to the largest weight, so that exp cannot overflow.
     weights = np.exp(log_weights - log_weights[-1])
     return generalised_pareto_shape(weights[-tail:] - weights[-tail - 1])
 
@@ -41,12 +41,12 @@ def generalised_pareto_shape(exceedances: Array) -> float:
     k = 0.5.
 
     :param exceedances: [n], not negative, in ascending order.
-    :return: k, the negative of Zhang & Stephens'.
+    :return: k, with the opposite sign of Zhang & Stephens'.
     """
     n = len(exceedances)
     if exceedances[-1] <= np.sqrt(np.finfo(float).eps):
         return 0.0
-    # A grid of b = k / sigma, of Zhang & Stephens' sign, around the first quartile's scale.
+    # A grid of b = k / sigma, with the sign of Zhang & Stephens, around the first quartile's scale.
     m = 30 + int(np.sqrt(n))
     quartile = max(exceedances[int(n / 4 + 0.5) - 1], np.finfo(float).tiny)
     grid = 1 - np.sqrt(m / (np.arange(1, m + 1) - 0.5))

@@ -1,20 +1,20 @@
-"""Names and messages of others, as they can be shown in a terminal, a page, a figure or a table."""
+"""Names and messages from outside, made safe for a terminal, a page, a figure or a table."""
 
 import hashlib
 from collections.abc import Iterable
 
 MOST_SHOWN = 40
-"""Characters of a name. Tables and figures have no room for more."""
+"""Largest number of characters of a name in tables and figures."""
 
 _DIGITS = 8
-"""Hexadecimal digits of the SHA-256 of a name, where it takes them to tell it from others."""
+"""Number of hexadecimal digits of a name's SHA-256 that are shown to distinguish it."""
 
 
 def printable(text: str) -> str:
-    r"""The same text, with escapes in the place of what cannot be seen or written.
+    r"""The same text, with invisible and unwritable characters replaced by escapes.
 
-    These are control characters, which a terminal would obey, line ends, invisible characters and
-    surrogates, which stand for bytes that are not UTF-8.
+    These are control characters (which a terminal would execute), line ends, invisible characters,
+    and surrogates, which stand for bytes that are not UTF-8.
 
     >>> print(printable("a\tb\udcff"))
     a\tb\udcff
@@ -28,13 +28,12 @@ def printable(text: str) -> str:
 
 
 def labels(names: Iterable[str], most: int = MOST_SHOWN) -> dict[str, str]:
-    """What to show for each of some names: short, printable, and not the same for any two.
+    """Labels for names: short, printable, and all different.
 
-    Names that look like others, and those that were cut, have the first digits of their SHA-256
-    behind them.
+    The first digits of its SHA-256 are added to a name that looks like another one or was cut.
 
     :param names: any texts.
-    :param most: characters of a label, more or less.
+    :param most: approximate number of characters of a label.
     :return: labels by name.
     """
     found = {name: _label(name, most) for name in dict.fromkeys(names)}

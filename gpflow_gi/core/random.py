@@ -1,9 +1,9 @@
 """Stateless seeds: the same seed gives the same numbers, compiled or not.
 
-A seed is a pair of integers. Whatever needs several independent streams folds a counter into the
-seed that it was given; nothing here reads or sets a global seed, with one documented exception:
-``seed=None`` asks TensorFlow's own generator for a fresh pair, so that ``tf.random.set_seed`` means
-to this library what it means to every other.
+A seed is a pair of integers. A function that needs several independent streams folds a counter into
+its seed. Nothing here reads or sets a global seed, with one documented exception: ``seed=None``
+takes a new pair from TensorFlow's global generator, so ``tf.random.set_seed`` has its usual
+effect.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Seed: TypeAlias = Any
 """An integer, a pair of integers (list, array or tensor of shape [2]), or None for a fresh one."""
 
 _STEP = 0x9E3779B97F4A7C15
-"""The fractional part of the golden ratio times 2^64: what SplitMix64 counts in."""
+"""The fractional part of the golden ratio times 2^64: the increment of SplitMix64."""
 
 
 def as_seed(seed: Seed = None) -> tf.Tensor:
@@ -28,7 +28,7 @@ def as_seed(seed: Seed = None) -> tf.Tensor:
     :param seed: an integer, a pair of integers, or None for a pair drawn from TensorFlow's global
         generator (a new one at every call, inside a compiled function too).
     :return: [2], int32.
-    :raises ValueError: if `seed` is none of these.
+    :raises ValueError: if `seed` is none of them.
     """
     if seed is None:
         int32 = tf.int32
@@ -46,7 +46,7 @@ def as_seed(seed: Seed = None) -> tf.Tensor:
             f"{seed.dtype.name} and shape {seed.shape}."
         )
     if seed.shape.rank == 0:
-        # Both halves of a 64-bit integer count: 5 and 2**32 + 5 are different seeds.
+        # Both halves of a 64-bit integer are used: 5 and 2**32 + 5 are different seeds.
         seed = tf.cast(seed, tf.int64)
         seed = tf.stack([tf.bitwise.right_shift(seed, 32), seed])
     return tf.cast(seed, tf.int32)
@@ -76,7 +76,7 @@ def split(seed: tf.Tensor, num: int) -> list[tf.Tensor]:
 def standard_normal(shape: Any, seed: Any, dtype: Any) -> tf.Tensor:
     """Independent draws of N(0, 1).
 
-    :param shape: the shape of the answer, static or a tensor.
+    :param shape: the shape of the result, static or a tensor.
     :param seed: [2], from :func:`as_seed`; or a :class:`RowSeed`.
     :return: `shape`, `dtype`.
     """
@@ -86,13 +86,13 @@ def standard_normal(shape: Any, seed: Any, dtype: Any) -> tf.Tensor:
 
 
 class RowSeed:
-    """A seed that can be given wherever noise has the shape [..., N, P] and is one for each row.
+    """A seed for noise of shape [..., N, P] that depends on each row alone.
 
-    Equal rows then have equal noise, in whatever batch they come. A function drawn from a GP layer
-    needs a residual at every input that it is asked for. Where rows matter one by one, as in means
-    and variances of predictions, residuals may be independent from row to row; but then predictions
-    change with the batch that a row comes in. A hash of the row's numbers as the place in a stream
-    of random numbers makes them functions of the row.
+    Equal rows then have equal noise, in every batch. A function drawn from a GP layer needs a
+    residual at each of its inputs. Where rows are used one by one, as in means and variances of
+    predictions, residuals may be independent between rows; but then the prediction for a row would
+    depend on its batch. Here a hash of the row's numbers is the position in a stream of random
+    numbers, which makes the noise a function of the row.
 
     :param seed: [2].
     :param keys: [N], uint64; see :func:`keys_of`.
@@ -103,7 +103,7 @@ class RowSeed:
         self.keys = keys
 
     def standard_normal(self, shape: Any, dtype: Any) -> tf.Tensor:
-        """N(0, 1): a function of the seed, the row and the place beside it.
+        """Draw N(0, 1) as a function of the seed, the row and the position in the row.
 
         The bits are those of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
 
@@ -116,7 +116,7 @@ class RowSeed:
         places = tf.reshape(tf.range(1, tf.reduce_prod(others) + 1), others)
         stream = _mix(_mix(self.keys) + tf.bitcast(tf.cast(self.seed, tf.int32), tf.uint64))
         bits = _mix(stream[:, None] + _unsigned(places) * tf.constant(_STEP, tf.uint64))
-        # As many bits as a mantissa has, in the middle of their interval: neither 0 nor 1.
+        # As many bits as a mantissa has, at the centre of their interval: neither 0 nor 1.
         digits = 52 if dtype == tf.float64 else 23
         whole = tf.cast(_shifted(bits, 64 - digits), dtype)
         return tf.math.ndtri((whole + 0.5) * 2.0**-digits)
@@ -128,7 +128,7 @@ def keys_of(X: tf.Tensor) -> tf.Tensor:
     :param X: [N, D].
     :return: [N], uint64.
     """
-    # Adding zero makes one of -0.0 and 0.0, which are equal as numbers but not as bits.
+    # Adding zero turns -0.0 into 0.0; the two are equal as numbers but not as bits.
     bits = tf.bitcast(tf.cast(X, tf.float64) + 0.0, tf.uint64)
     columns = _unsigned(tf.range(1, tf.shape(X)[1] + 1)) * tf.constant(_STEP, tf.uint64)
     return tf.reduce_sum(_mix(bits + columns), axis=1)

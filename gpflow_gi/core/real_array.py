@@ -1,4 +1,4 @@
-"""Arrays of real numbers, and the errors of all others."""
+"""Arrays of real numbers, and the errors for all other values."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 
 
 def shown(value: Any) -> str:
-    """`value` in a message: one short line."""
+    """`value` as one short line of a message."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 120 else f"{text[:117]}..."
 
 
 def refuse_masked(name: str, value: Any, wanted: str = "an array of numbers") -> None:
-    """Refuse masked arrays, of which most functions see the values under the mask.
+    """Refuse masked arrays: most functions would read the values under the mask.
 
-    :param wanted: what the message asks for.
-    :raises ValueError: if anything is masked.
+    :param wanted: description of the right value, for the message.
+    :raises ValueError: if a value is masked.
     """
     if np.ma.is_masked(value):
         raise ValueError(
@@ -31,12 +31,12 @@ def refuse_masked(name: str, value: Any, wanted: str = "an array of numbers") ->
 def real_array(name: str, value: Any, wanted: str = "an array of numbers") -> np.ndarray:
     """`value` as an array of booleans, integers or floats, of their own type.
 
-    Arrays of Python objects are taken if each object is a real number, and masked arrays if nothing
-    is masked. What would lose something without a word is refused: sparse arrays, complex numbers,
-    dates, and text, even if it spells a number.
+    Arrays of Python objects are accepted if each object is a real number, and masked arrays if
+    nothing is masked. Values whose conversion would lose something are refused: sparse arrays,
+    complex numbers, dates, and text, even if it spells a number.
 
-    :param wanted: what the message asks for.
-    :raises ValueError: if it is refused.
+    :param wanted: description of the right value, for the message.
+    :raises ValueError: if the value is refused.
     """
     must = f"{name} must be {wanted}"
     refuse_masked(name, value, wanted)

@@ -1,4 +1,4 @@
-"""The variances of a^T z for Gaussians z with triangular roots, without products with zeros."""
+"""Variances of a^T z for Gaussians z with triangular roots, without products with zeros."""
 
 import tensorflow as tf
 
@@ -6,12 +6,12 @@ from . import linalg
 from .linalg import Gradient, once_only
 
 BLOCKS = 3
-"""Into how many blocks of columns a triangle is cut. With B of them the products take (1 + 1/B) / 2
-of the arithmetic of a full matrix; beyond three, smaller products lose what fewer gain."""
+"""Number of blocks of columns of a triangle. With B blocks the products take (1 + 1/B) / 2 of the
+arithmetic of a full matrix; beyond three, the products are too small to be faster."""
 
 
 def spread(roots: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
-    """|R_p^T a|^2 for each of the factors R_p and columns a.
+    """Compute |R_p^T a|^2 for each of the factors R_p and columns a.
 
     :param roots: P lower triangular factors, [P, K, K].
     :param A: [K, N] or [S, K, N].
@@ -25,8 +25,8 @@ def spread(roots: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
 
     @tf.custom_gradient
     def by_blocks(roots: tf.Tensor, A: tf.Tensor) -> tuple[tf.Tensor, Gradient]:
-        # Columns `start` to `stop` are zero above `start`. Those of all factors, on top of each
-        # other, take one product.
+        # Columns `start` to `stop` are zero above `start`. The blocks of all factors are stacked
+        # for one product.
         stacked = [
             tf.reshape(
                 tf.linalg.matrix_transpose(roots[:, start:, start:stop]),

@@ -1,7 +1,7 @@
-"""Checks at the border: what a user gets wrong is said in words, with the argument's name.
+"""Checks of users' arguments, with messages that name the argument.
 
-They look at values, and so are for eager calls. Inside ``tf.function`` a tensor has no value yet:
-there, kinds and shapes are all that is checked, and NaN comes out where NaN went in.
+They read values, so they are complete in eager calls only. Inside ``tf.function`` a tensor has no
+value yet: there only types and shapes are checked, and NaN in the input gives NaN in the output.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .real_array import kind_of, real_array, shown
-from .real_array import refuse_masked as refuse_masked  # for those who check only that
+from .real_array import refuse_masked as refuse_masked  # for modules that need this check alone
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
 _LARGEST_INTEGER = 2**31 - 1
-"""What TensorFlow's sizes can be."""
+"""Largest size in TensorFlow."""
 
 _LONGEST_PATH = 4096
-"""In letters, on Linux."""
+"""Largest number of characters of a path, on Linux."""
 
 
 # ---------------------------------------------------------------------------------------- numbers
@@ -34,7 +34,7 @@ _LONGEST_PATH = 4096
 def integer(name: str, value: Any, least: int) -> int:
     """`value` as an int.
 
-    :param least: what it must reach.
+    :param least: the smallest value allowed.
     :raises ValueError: if it is not a whole number, too small, or beyond 32 bits.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
@@ -56,7 +56,7 @@ def positive_number(name: str, value: Any) -> float:
     :raises ValueError: if it is not one positive, finite number in GPflow's default float type.
     """
     number = finite_array(name, value, ())
-    least = np.finfo(number.dtype).tiny  # below, numbers lose their digits, and logarithms
+    least = np.finfo(number.dtype).tiny  # smaller numbers lose digits, and so do their logarithms
     if number < least:
         more = f", and at least {least:.2g}" if number > 0 else ""
         raise ValueError(f"{name} must be positive{more}, but is {number}.")
@@ -75,7 +75,7 @@ def probability(name: str, value: Any) -> float:
 
 
 def true_or_false(name: str, value: Any) -> bool:
-    """`value`, which is a bool, or NumPy's.
+    """`value` as a bool; it may be NumPy's.
 
     :raises TypeError: if it is neither.
     """
@@ -85,7 +85,7 @@ def true_or_false(name: str, value: Any) -> bool:
 
 
 def is_one_of(value: Any, names: Iterable[str]) -> bool:
-    """Whether it is one of the names, which an array, say, never is."""
+    """True if the value is one of the names; an array, for example, never is."""
     return isinstance(value, str) and value in tuple(names)
 
 
@@ -104,9 +104,9 @@ def file_path(name: str, value: Any) -> Path:
 
 
 def numpy_seed(name: str, value: Any) -> int:
-    """`value` as an int that NumPy and scikit-learn take for a seed.
+    """`value` as an int that NumPy and scikit-learn accept as a seed.
 
-    :raises ValueError: if they do not.
+    :raises ValueError: if they do not accept it.
     """
     if not isinstance(value, int | np.integer) or not 0 <= value < 2**32:
         raise ValueError(f"{name} must be an integer from 0 to 2^32 - 1, but is {shown(value)}.")
@@ -114,7 +114,7 @@ def numpy_seed(name: str, value: Any) -> int:
 
 
 def output_shape(output_dim: Any) -> tuple[int, ...]:
-    """(P,), or (H, W, P) where the outputs are images.
+    """Shape (P,), or (H, W, P) if the outputs are images.
 
     :param output_dim: P or (H, W, P).
     :raises ValueError: if it is neither.
@@ -142,15 +142,15 @@ def finite_array(
     infinite: bool = False,
     empty: bool = False,
 ) -> NDArray[Any]:
-    """`value` as an array of floats: of GPflow's default type, if not said otherwise.
+    """`value` as an array of floats, by default of GPflow's default type.
 
-    :param shape: what the shape must be; None leaves a dimension, or all of it, free.
-    :param images: let [rows, H, W, C] pass as well, whatever `shape` is.
-    :param own_type: keep floats as they are, and make float64 of all others.
-    :param infinite: let infinity pass, which NaN never does.
-    :param empty: let an array without entries pass.
-    :raises ValueError: if it is not numeric, as :func:`real_array` has it, is empty, has another
-        shape, or holds NaN or infinity; the message names the first offending entry.
+    :param shape: the required shape; None leaves a dimension, or all of it, free.
+    :param images: accept [rows, H, W, C] too, whatever `shape` is.
+    :param own_type: keep the type of floats, and convert all others to float64.
+    :param infinite: accept infinity; NaN is never accepted.
+    :param empty: accept an array without entries.
+    :raises ValueError: if it is not numeric (see :func:`real_array`), is empty, has another shape,
+        or holds NaN or infinity; the message names the first such entry.
     """
     array = real_array(name, value, "a number" if shape == () else "an array of numbers")
     if shape is not None and not (images and array.ndim == 4):
@@ -158,16 +158,16 @@ def finite_array(
     if not empty:
         _refuse_empty(name, array)
     if not own_type:
-        import gpflow  # here, so that what is NumPy's alone does not wait for TensorFlow
+        import gpflow  # imported here, so that code for NumPy alone does not wait for TensorFlow
 
         return _finite(name, array, gpflow.default_float())
-    # NumPy's long doubles are known to few functions.
+    # Few functions support NumPy's long doubles.
     is_short = array.dtype.kind == "f" and array.dtype.itemsize <= 8
     return _finite(name, array, array.dtype if is_short else np.float64, infinite)
 
 
 finite_floats = partial(finite_array, own_type=True)
-"""For what is NumPy's alone: :func:`finite_array` that keeps the type, and needs no TensorFlow."""
+"""Like :func:`finite_array`, but keeps the type and needs no TensorFlow."""
 
 
 def shares(name: str, value: Any) -> NDArray[Any]:
@@ -183,13 +183,13 @@ def shares(name: str, value: Any) -> NDArray[Any]:
 
 
 def finite_tensor(name: str, value: Any, *, of_its_type: bool = False) -> tf.Tensor:
-    """`value` as a tensor of GPflow's default float type, which may have no rows.
+    """`value` as a tensor of GPflow's default float type; it may have no rows.
 
-    A tensor stays one, so that gradients reach it.
+    A tensor stays a tensor, so that gradients flow through it.
 
-    :param of_its_type: leave the type as it is.
-    :raises ValueError: if it is not numeric, as :func:`real_array` has it, or if it is known to
-        hold NaN or infinity: the values of a graph's tensors are not.
+    :param of_its_type: keep the type.
+    :raises ValueError: if it is not numeric (see :func:`real_array`), or is known to hold NaN or
+        infinity; the values of a graph's tensors are not known.
     """
     import gpflow
     import tensorflow as tf
@@ -200,7 +200,7 @@ def finite_tensor(name: str, value: Any, *, of_its_type: bool = False) -> tf.Ten
                 f"{name} must be an array of numbers, but is a tensor of {value.dtype.name}."
             )
         dtype = value.dtype if of_its_type else gpflow.default_float()
-        # A variable, cast to its own type, is still one.
+        # A variable that is cast to its own type is still a variable.
         tensor = tf.convert_to_tensor(tf.cast(value, dtype))
         if hasattr(tensor, "numpy"):
             _check_finite(name, tensor.numpy(), value.numpy())
@@ -216,9 +216,9 @@ def finite_tensor(name: str, value: Any, *, of_its_type: bool = False) -> tf.Ten
 
 
 def data_pair(data: Any) -> tuple[Any, Any]:
-    """X and Y, as they are.
+    """X and Y, unchanged.
 
-    :raises ValueError: if `data` is no pair.
+    :raises ValueError: if `data` is not a pair.
     """
     if not isinstance(data, list | tuple) or len(data) != 2:
         raise ValueError(f"data must be a pair (X, Y), but is {kind_of(data)}.")
@@ -229,8 +229,8 @@ def check_data(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
     """X and Y as tensors of GPflow's default float.
 
     :param data: X [N, D], or images [N, H, W, C], and Y [N, P]; arrays, data frames or tensors.
-    :raises ValueError: if it is no pair, has the wrong shape, is empty, is not numeric, or holds
-        NaN or infinity.
+    :raises ValueError: if `data` is not a pair, has the wrong shape, is empty, is not numeric, or
+        holds NaN or infinity.
     """
     X, Y = (finite_tensor(name, rows) for name, rows in zip("XY", data_pair(data), strict=True))
     for name, rows in (("X", X), ("Y", Y)):
@@ -241,11 +241,11 @@ def check_data(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def check_rank(name: str, rows: Any, images: bool = False) -> None:
-    """Check that there are rows of columns.
+    """Check that the array has shape [rows, columns].
 
     :param rows: an array or a tensor.
-    :param images: whether [rows, H, W, C] will do too.
-    :raises ValueError: if there are not.
+    :param images: accept [rows, H, W, C] too.
+    :raises ValueError: if it has another shape.
     """
     rank = len(rows.shape)
     if rank != 2 and not (images and rank == 4):
@@ -257,9 +257,9 @@ def check_rank(name: str, rows: Any, images: bool = False) -> None:
 
 
 def check_same_rows(X: Any, Y: Any) -> None:
-    """Check that X and Y have as many rows, where both numbers are known.
+    """Check that X and Y have the same number of rows, if both numbers are known.
 
-    :raises ValueError: if they have not.
+    :raises ValueError: if the numbers differ.
     """
     if None not in (X.shape[0], Y.shape[0]) and X.shape[0] != Y.shape[0]:
         raise ValueError(
@@ -291,21 +291,21 @@ def _refuse_empty(name: str, array: Any) -> None:
 
 
 def _finite(name: str, array: np.ndarray, dtype: Any, infinite: bool = False) -> np.ndarray:
-    with np.errstate(over="ignore"):  # what is too large for float32 is found below, and named
+    with np.errstate(over="ignore"):  # numbers too large for float32 are found and named below
         cast = array.astype(dtype, copy=False)
     _check_finite(name, cast, array, infinite)
     return cast
 
 
 def all_finite(array: np.ndarray) -> bool:
-    """Whether no entry is NaN or infinite."""
-    # The sum needs no second array. It can overflow where every number is finite.
+    """True if no entry is NaN or infinite."""
+    # The sum needs no second array. It can overflow although every number is finite.
     with np.errstate(all="ignore"):
         return bool(np.isfinite(array.sum()) or np.isfinite(array).all())
 
 
 def _check_finite(name: str, array: np.ndarray, given: np.ndarray, infinite: bool = False) -> None:
-    """Name the first entry that is NaN or, unless `infinite` is let pass, too large."""
+    """Name the first entry that is NaN or infinite; infinity may be allowed by `infinite`."""
     if all_finite(array):
         return
     wrong = np.isnan(array) if infinite else ~np.isfinite(array)

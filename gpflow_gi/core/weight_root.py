@@ -2,9 +2,9 @@
 
     R = s I,    or    R = s T (x) I_C
 
-in a convolution whose prior correlates the places of its kernel, with T over places and the
-identity over channels; weights are then in the order [kernel height, kernel width, channels] of
-TensorFlow's filters. No matrix of the size of R is formed.
+The second form is for a convolution whose prior correlates the places of its kernel: T acts on
+places and the identity on channels. Weights then have the order [kernel height, kernel width,
+channels] of TensorFlow's filters. No matrix of the size of R is formed.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ import tensorflow as tf
 
 @dataclass(frozen=True)
 class WeightRoot:
-    """R, and its inverse, times matrices of K rows, K being the number of weights."""
+    """Products of R and its inverse with matrices of K rows, where K is the number of weights."""
 
     scale: tf.Tensor
-    """s, [] or [S, 1, 1]."""
+    """The factor s, [] or [S, 1, 1]."""
 
     spatial: tf.Tensor | None = None
-    """T, [places, places] or [S, places, places], not triangular; None for the identity."""
+    """The factor T, [places, places] or [S, places, places]; not triangular; None: the identity."""
 
     @property
     def is_scale(self) -> bool:
-        """Whether R is a multiple of the identity."""
+        """True if R is a multiple of the identity."""
         return self.spatial is None
 
     @property
     def is_sampled(self) -> bool:
-        """Whether R has a sample axis."""
+        """True if R has a sample axis."""
         ranks = [tensor.shape.rank for tensor in (self.scale, self.spatial) if tensor is not None]
         return 3 in ranks
 
@@ -64,9 +64,9 @@ class WeightRoot:
         return _over_places(_transposed(_inverse(self.spatial)), y) / self.scale
 
     def log_determinant(self, num_weights: int) -> tf.Tensor:
-        """The log of the absolute value of the determinant of R, [] or [S].
+        """Log of the absolute value of the determinant of R, [] or [S].
 
-        :param num_weights: K, of one output.
+        :param num_weights: K, the number of weights of one output.
         """
         scale = self.scale if self.scale.shape.rank == 0 else self.scale[:, 0, 0]
         logarithm = num_weights * tf.math.log(scale)
@@ -88,7 +88,7 @@ def _inverse(T: tf.Tensor | None) -> tf.Tensor | None:
 
 
 def _over_places(T: tf.Tensor | None, z: tf.Tensor) -> tf.Tensor:
-    """(T (x) I_C) z"""
+    """Multiply by T on places: (T (x) I_C) z."""
     if T is None:
         return z
     places = T.shape[-1]

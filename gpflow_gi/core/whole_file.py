@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that are written completely or not at all."""
 
 import os
 from collections.abc import Callable
@@ -8,13 +8,13 @@ from typing import IO, Any
 
 
 def write_whole(path: Path, unfinished: str, write_to: Callable[[IO[bytes]], Any]) -> None:
-    """Put a file in its place once all of it is on the disk.
+    """Write a file under another name and rename it when all of it is on the disk.
 
     :param path: of the file.
-    :param unfinished: its name until then. If it is always the same, then what a kill leaves behind
-        is used again.
+    :param unfinished: its name until then. With a fixed name, the file that a killed process left
+        behind is overwritten.
     :param write_to: called with the open file.
-    :raises OSError: if it cannot be written. There is then no trace of it.
+    :raises OSError: if it cannot be written. Nothing of it is then left.
     """
     part = path.with_name(unfinished)
     try:
@@ -27,7 +27,7 @@ def write_whole(path: Path, unfinished: str, write_to: Callable[[IO[bytes]], Any
         with suppress(OSError):
             part.unlink()
         raise
-    # The new name too. Some file systems cannot, and do without.
+    # The new name is written to the disk too. Some file systems cannot do that, which is accepted.
     with suppress(OSError):
         folder = os.open(path.parent, os.O_RDONLY)
         try:

@@ -1,6 +1,6 @@
-"""Tables of numbers and images: where they come from, how they are split and standardised.
+"""Tables of numbers and images: their sources, their splits and their standardisation.
 
-Nothing here knows of models, and nothing imports TensorFlow.
+Nothing here depends on models, and nothing imports TensorFlow.
 """
 
 from .csv import read_csv

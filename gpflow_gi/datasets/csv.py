@@ -25,12 +25,12 @@ def read_csv(path: str | Path, target: str, drop: Sequence[str] | None = ()) -> 
 
     :param path: the file.
     :param target: the column to predict.
-    :param drop: columns to leave out, which may hold anything; None for none. All others are
-        inputs.
+    :param drop: columns to leave out; they may hold anything. None for none. All other columns
+        are inputs.
     :return: X [N, D], Y [N, 1], where N >= 3 and D >= 1.
     :raises DataError: if there is no such file or column, if a name is missing or repeated, if a
         value is missing, infinite or not a number, if there are fewer than 3 rows, no inputs, or
-        if the target is constant. Lines are counted as an editor does: the names are in line 1.
+        if the target is constant. Lines are counted as in an editor: the names are in line 1.
     """
     path = file_path("path", path)
     if not isinstance(target, str):
@@ -122,7 +122,7 @@ def _column_names(path: Path, cells: "pd.DataFrame") -> list[str]:
 
 
 def _suggestion(name: str, names: Sequence[str], most: int = 8) -> str:
-    """The end of a sentence that says which columns there are instead."""
+    """The end of an error message, with the columns that exist."""
     near = near_names(name, names)
     if near:
         return f"; near it: {', '.join(map(repr, near))}."
@@ -136,16 +136,16 @@ def _suggestion(name: str, names: Sequence[str], most: int = 8) -> str:
 
 
 def _line_numbers(cells: "pd.DataFrame") -> NDArray[np.intp]:
-    """[rows] The line of the file at which each record starts, counted from 1.
+    """The line of the file at which each record starts, counted from 1: [rows].
 
-    A quoted cell may run over several lines, and moves all records after it.
+    A quoted cell may contain line ends, so records and lines can differ.
     """
     breaks = sum(cells[name].str.count("\n").to_numpy() for name in cells.columns)
     return 1 + np.arange(len(cells)) + np.concatenate([[0], np.cumsum(breaks)[:-1]]).astype(int)
 
 
 def _to_numbers(path: Path, cells: "pd.DataFrame", lines: NDArray[np.intp], target: str) -> Array:
-    """[N, D] The cells as numbers; the first that is none, in reading order, is an error."""
+    """Convert the cells to numbers, [N, D]; the first that is not a number is an error."""
     import pandas as pd
 
     values = cells.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
@@ -172,7 +172,7 @@ def _shortened(text: str, most: int = 40) -> str:
 
 
 def _is_infinite(text: str) -> bool:
-    # Of pandas' versions not all say so themselves of a number that is too large.
+    # Some versions of pandas do not report a number that is too large.
     try:
         return bool(np.isinf(float(text)))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The progression of diabetes: a small table that is always at hand."""
+"""The progression of diabetes: a small table that needs no download."""
 
 from .table import Table
 
@@ -7,7 +7,7 @@ def diabetes() -> Table:
     """Disease progression one year after baseline, for 442 patients and 10 measurements.
 
     Efron, Hastie, Johnstone & Tibshirani, "Least angle regression", Annals of Statistics 2004; the
-    copy that ships with scikit-learn, in the units in which it was measured.
+    copy that ships with scikit-learn, in the original units.
 
     :return: X [442, 10], Y [442, 1].
     """

@@ -1,4 +1,4 @@
-"""Rows that are both trained and tested on."""
+"""Test rows that are also training rows."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,13 +8,13 @@ from .table import Array, Table, check_table
 
 
 def rows_in_both(train: Table, test: Table, *, inputs_only: bool = False) -> NDArray[np.bool_]:
-    """Which rows to test on occur among the rows to train on, number by number.
+    """Mark the test rows that also occur among the training rows, number by number.
 
     :param train: the rows to train on.
     :param test: n rows to test on.
-    :param inputs_only: if true, then rows are the same whose inputs are, whatever their targets.
+    :param inputs_only: True to compare inputs alone, whatever the targets.
     :return: [n].
-    :raises TypeError: if one is no table, or if `inputs_only` is neither True nor False.
+    :raises TypeError: if an argument is not a table, or if `inputs_only` is not True or False.
     """
     check_table("train", train)
     check_table("test", test)

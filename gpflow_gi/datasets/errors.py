@@ -1,4 +1,4 @@
-"""What is said when data cannot be used."""
+"""The error for data that cannot be used."""
 
 
 class DataError(ValueError):

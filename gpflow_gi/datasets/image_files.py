@@ -1,4 +1,4 @@
-"""The formats in which image sets are published: bytes to arrays. Nothing here runs a pickle."""
+"""Readers for the published formats of image sets: bytes to arrays. Nothing runs a pickle."""
 
 import gzip
 import tarfile
@@ -15,9 +15,9 @@ CIFAR_TEST = ("test_batch.bin",)
 
 
 def read_mnist(content: bytes) -> tuple[tuple[Pixels, Labels], tuple[Pixels, Labels]]:
-    """Keras' mnist.npz: the images [N, 28, 28, 1] and labels [N] to train on, and those to test on.
+    """Read Keras' mnist.npz: training images [N, 28, 28, 1] and labels [N], and those for testing.
 
-    :param content: of the file.
+    :param content: the bytes of the file.
     """
     with np.load(BytesIO(content), allow_pickle=False) as arrays:
         train, test = (
@@ -28,13 +28,13 @@ def read_mnist(content: bytes) -> tuple[tuple[Pixels, Labels], tuple[Pixels, Lab
 
 
 def read_cifar10(content: bytes) -> tuple[tuple[Pixels, Labels], tuple[Pixels, Labels]]:
-    """cifar-10-binary.tar.gz: images [N, 32, 32, 3] and labels [N], to train on and to test on.
+    """Read cifar-10-binary.tar.gz: images [N, 32, 32, 3] and labels [N], for training and testing.
 
     A record is a byte for the label and 1024 for each of red, green and blue, row by row.
 
-    :param content: of the file.
+    :param content: the bytes of the file.
     """
-    # Unpacked at once, as members need not be in the order in which they are read.
+    # Read at once, since members may be in another order than they are read here.
     with tarfile.open(fileobj=BytesIO(gzip.decompress(content))) as archive:
 
         def read(files: tuple[str, ...]) -> tuple[Pixels, Labels]:
@@ -48,9 +48,9 @@ def read_cifar10(content: bytes) -> tuple[tuple[Pixels, Labels], tuple[Pixels, L
 
 
 def read_svhn(content: bytes) -> tuple[Pixels, Labels]:
-    """A file of SVHN's cropped digits: images [N, 32, 32, 3] and labels [N].
+    """Read a file of SVHN's cropped digits: images [N, 32, 32, 3] and labels [N].
 
-    :param content: of train_32x32.mat or test_32x32.mat.
+    :param content: the bytes of train_32x32.mat or test_32x32.mat.
     """
     from scipy.io import loadmat
 

@@ -16,17 +16,17 @@ from .table import row_numbers
 _LABELS = "whole numbers from 0"
 
 _MOST_CLASSES = 1_000_000
-"""More, and the labels are something else."""
+"""Largest number of classes; larger labels are probably not labels."""
 
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """Images with one label each; make one of arrays of your own with :func:`as_images`.
+    """Images with one label each; use :func:`as_images` for your own arrays.
 
-    :param name: what the set is called in reports: "digits".
+    :param name: name of the set in reports: "digits".
     :param X: [N, H, W, C], floats; in [0, 1] if they came as bytes.
     :param Y: [N, 1], float64: whole numbers from 0, which count the classes.
-    :param class_names: one for each class.
+    :param class_names: names of the classes, one for each.
     """
 
     name: str
@@ -39,8 +39,8 @@ class Images:
 
         :param index: [n], integers in [0, N).
         :return: n images.
-        :raises IndexError: if there is no such image.
-        :raises ValueError: if `index` holds no integers.
+        :raises IndexError: if an image does not exist.
+        :raises ValueError: if `index` does not hold integers.
         """
         index = row_numbers(index)
         return Images(self.name, self.X[index], self.Y[index], self.class_names)
@@ -53,12 +53,12 @@ def as_images(
 
     :param X: [N, H, W, C]. Bytes (uint8) become float32 in [0, 1]; floats stay as they are.
     :param labels: [N] or [N, 1], whole numbers from 0, which count the classes.
-    :param name: what the set is called in reports.
-    :param class_names: one for each class; by default the numbers up to the greatest label. Give
-        them where a part of a set might lack its last class.
+    :param name: name of the set in reports.
+    :param class_names: names of the classes, one for each; by default the numbers up to the
+        greatest label. Give them if a part of a set may lack its last class.
     :return: the images, with labels [N, 1].
     :raises DataError: if a shape is wrong, if pixels are neither bytes nor finite floats, or if a
-        label is no class.
+        label is not a class.
     """
     try:
         X, labels = real_array("X", X), real_array("labels", labels, _LABELS)

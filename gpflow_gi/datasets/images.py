@@ -1,4 +1,4 @@
-"""Sets of images: what there is, and where it comes from."""
+"""Sets of images and their sources."""
 
 from collections.abc import Callable
 
@@ -24,9 +24,9 @@ CIFAR10_CLASSES = (
     "truck",
 )
 
-# The folder of a file, its name and its SHA-256. MNIST's hash is the one in the source of Keras;
-# the others stand in the source of several public loaders beside the MD5 that CIFAR-10's authors
-# and torchvision give. The files themselves have not been at hand.
+# The folder of a file, its name and its SHA-256. MNIST's hash is the one in the source of Keras.
+# The others are in the source of several public loaders, beside the MD5 that CIFAR-10's authors
+# and torchvision give. The files themselves were not available for a check.
 MNIST = (
     "https://storage.googleapis.com/tensorflow/tf-keras-datasets/",
     "mnist.npz",
@@ -52,16 +52,16 @@ SVHN_TEST = (
 def images(name: str) -> tuple[Images, Images]:
     """One of the known sets of images, all of ten classes.
 
-    "digits" ships with scikit-learn and is split here; the others come with a split, and as files
-    do in :func:`gpflow_gi.datasets.uci`: downloaded into the user's cache when they are first used,
-    or from the folder that the environment variable ``GPFLOW_GI_DATA`` names. The bytes must have
-    the SHA-256 that they are published with.
+    "digits" ships with scikit-learn and is split here. The others have a published split; like
+    files of :func:`gpflow_gi.datasets.uci`, they are downloaded into the user's cache on first use,
+    or read from the folder that the environment variable ``GPFLOW_GI_DATA`` names. The bytes must
+    have the published SHA-256.
 
     :param name: "digits" (1438 and 359 images of 8 x 8 x 1), "mnist" (60000 and 10000 of 28 x 28 x
         1), "cifar10" (50000 and 10000 of 32 x 32 x 3) or "svhn" (73257 and 26032 of 32 x 32 x 3).
-    :return: the images to train on and those to test on: float32, in [0, 1].
-    :raises DataError: if there is no such set, if a file cannot be had, or if it is another than
-        the one that was published.
+    :return: the training images and the test images: float32, in [0, 1].
+    :raises DataError: if there is no such set, if a file is not available, or if it differs from
+        the published file.
     """
     if not is_one_of(name, _SETS):
         raise DataError(f"There are no images {shown(name)}. Known are {', '.join(IMAGE_SETS)}.")
@@ -69,7 +69,7 @@ def images(name: str) -> tuple[Images, Images]:
 
 
 def _digits() -> tuple[Images, Images]:
-    """Alpaydin & Kaynak, UCI 1998; a fifth of every class, always the same, is to test on."""
+    """Alpaydin & Kaynak, UCI 1998; a fixed fifth of every class is for testing."""
     from sklearn.datasets import load_digits
 
     data = load_digits()
@@ -123,4 +123,4 @@ _SETS: dict[str, Callable[[], tuple[Images, Images]]] = {
 }
 
 IMAGE_SETS = tuple(_SETS)
-"""The names that :func:`images` knows."""
+"""Names of the sets of images."""

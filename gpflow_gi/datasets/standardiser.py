@@ -1,4 +1,4 @@
-"""Columns of mean zero and standard deviation one, and the way back."""
+"""Maps of columns to mean zero and standard deviation one, and their inverses."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +14,10 @@ from .table import Array
 class Standardiser:
     """The map of every column to mean zero and standard deviation one.
 
-    Fit it on the rows to train on, and on no others. A column that is constant there maps to zero
-    in every row, also in one where it has another value: nothing can be learned of it, and it has
-    no deviation to measure that value by. It comes back as the constant. So a target must not be
-    constant: whatever it is in other rows, it would look as if it had been predicted.
+    Fit it on the training rows only. A column that is constant there maps to zero in every row,
+    also in a row with another value: the training rows do not give a scale for that value. The
+    inverse gives the constant. Therefore a target must not be constant: its value in other rows
+    would appear to be predicted exactly.
 
     >>> scaling = Standardiser.fit(np.array([[1.0, 5.0], [3.0, 5.0]]))
     >>> scaling.transform(np.array([[4.0, 6.0]]))
@@ -25,7 +25,7 @@ class Standardiser:
 
     :param mean: [D].
     :param scale: [D], positive: the standard deviations, and 1 for constant columns.
-    :param constant: [D], which columns are constant; or False: none.
+    :param constant: [D], True for constant columns; or False if none is.
     """
 
     mean: Array
@@ -37,15 +37,15 @@ class Standardiser:
         """Take mean and (population) standard deviation of the columns.
 
         :param values: [N, D], finite, with N >= 1. The differences within a column must be finite
-            too, which those between -1e308 and 1e308 are not.
+            too; for values from -1e308 to 1e308 they are not.
         :return: the map, of D columns.
-        :raises ValueError: if there is no row or no column, if something is not finite, or if the
-            differences are not.
+        :raises ValueError: if there are no rows or no columns, if a value is not finite, or if a
+            difference is not.
         """
         values = finite_floats("values", values)
         if values.ndim == 0:
             raise ValueError("values must have shape [N, D], but is one number.")
-        # By way of [0, 1], where no square overflows or vanishes, and where a constant column is
+        # Via [0, 1], where no square overflows or underflows, and where a constant column is
         # exactly constant: the mean of many 0.1 is not 0.1.
         with np.errstate(over="ignore"):
             low, span = values.min(axis=0), np.ptp(values, axis=0)
@@ -64,7 +64,7 @@ class Standardiser:
 
         :param values: [..., D].
         :return: [..., D].
-        :raises ValueError: if there are other columns, or if something is not finite.
+        :raises ValueError: if the number of columns differs, or if a value is not finite.
         """
         values = self._checked("values", values)
         return np.where(self.constant, 0.0, (values - self.mean) / self.scale)
@@ -74,29 +74,29 @@ class Standardiser:
 
         :param standardised: [..., D].
         :return: [..., D], in the columns' units.
-        :raises ValueError: if there are other columns, or if something is NaN.
+        :raises ValueError: if the number of columns differs, or if a value is NaN.
         """
         standardised = self._checked("standardised", standardised, infinite=True)
         return standardised * self.scale + self.mean
 
     def inverse_variance(self, standardised: Array) -> Array:
-        """Variances of the values, given those of the standardised values.
+        """Variances of the values, from those of the standardised values.
 
         :param standardised: [..., D].
         :return: [..., D], in the squares of the columns' units.
-        :raises ValueError: if there are other columns, or if something is NaN.
+        :raises ValueError: if the number of columns differs, or if a value is NaN.
         """
         standardised = self._checked("standardised", standardised, infinite=True)
         return standardised * np.square(self.scale)
 
     def inverse_log_density(self, standardised: Array) -> Array:
-        """Log densities of rows of values, given those of the standardised rows.
+        """Log densities of rows of values, from those of the standardised rows.
 
         p(y) = p(standardised y) / prod_d scale_d.
 
         :param standardised: [...], in nats.
         :return: [...], in nats.
-        :raises ValueError: if something is NaN.
+        :raises ValueError: if a value is NaN.
         """
         standardised = finite_floats("standardised", standardised, infinite=True, empty=True)
         return standardised - np.log(self.scale).sum()

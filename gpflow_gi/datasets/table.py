@@ -11,20 +11,20 @@ from ..core.validation import check_rank, check_same_rows, finite_floats, real_a
 Array = NDArray[np.float64]
 
 MIN_ROWS = 3
-"""Two rows to train on, so that a standard deviation exists, and one to test on."""
+"""Least number of rows: two to train on, for a standard deviation, and one to test on."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of numbers with one target.
 
-    :param name: what the table is called in reports: "diabetes", or the name of a file.
+    :param name: name of the table in reports: "diabetes", or the name of a file.
     :param X: [N, D], the inputs.
     :param Y: [N, 1], the target.
     :param input_names: D names, one for each column of `X`.
     :param target_name: the name of the column `Y`.
-    :raises ValueError: if X and Y are no tables of finite numbers with as many rows, or if there is
-        not one name for each input.
+    :raises ValueError: if X and Y are not tables of finite numbers with the same number of rows,
+        or if there is not one name for each input.
     """
 
     name: str
@@ -54,24 +54,24 @@ class Table:
 
         :param index: [n], integers in [0, N), or n of N rows marked as True.
         :return: n rows.
-        :raises IndexError: if there is no such row.
-        :raises ValueError: if `index` holds no integers.
+        :raises IndexError: if a row does not exist.
+        :raises ValueError: if `index` does not hold integers.
         """
         index = row_numbers(index)
         return Table(self.name, self.X[index], self.Y[index], self.input_names, self.target_name)
 
 
 def check_table(name: str, value: Any) -> None:
-    """Refuse what is no table.
+    """Refuse a value that is not a table.
 
-    :raises TypeError: if so.
+    :raises TypeError: if it is not.
     """
     if not isinstance(value, Table):
         raise TypeError(f"{name} must be a gpflow_gi.datasets.Table, but is {shown(value)}.")
 
 
 def row_numbers(index: Any) -> NDArray[Any]:
-    """The rows that are meant, as integers or booleans, [n].
+    """The indices of rows as integers or booleans, [n].
 
     :raises ValueError: if they are neither.
     """

@@ -18,8 +18,8 @@ def uci(name: str, split: int) -> tuple[Table, Table]:
     :param name: "boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine" or
         "yacht".
     :param split: from 0 up to, but not including, :func:`num_splits`.
-    :return: the rows to train on and the rows to test on, in the published order; not standardised.
-    :raises DataError: if there is no such set or split, and as :func:`uci_table`.
+    :return: the training rows and the test rows, in the published order; not standardised.
+    :raises DataError: if there is no such set or split; also as for :func:`uci_table`.
     """
     last = num_splits(name) - 1
     if not isinstance(split, int | np.integer) or not 0 <= split <= last:
@@ -30,15 +30,15 @@ def uci(name: str, split: int) -> tuple[Table, Table]:
 def uci_table(name: str) -> Table:
     """A UCI regression set as a whole.
 
-    It is downloaded when it is first used, into the user's cache for "gpflow-gi"; see
-    ``gpflow_gi.datasets.published_file`` for how to move the cache, and how to
-    read a folder of your own instead. The bytes must have the SHA-256 that they had when this was
-    written, so that a name always means the same numbers.
+    It is downloaded on first use into the user's cache for "gpflow-gi"; see
+    ``gpflow_gi.datasets.published_file`` for another cache, or for a folder of your own instead of
+    the network. The bytes must have the SHA-256 of the files that this version was written for, so
+    that a name always means the same numbers.
 
     :param name: as for :func:`uci`.
     :return: X [N, D] and Y [N, 1], the rows in the order of the file and in its units.
-    :raises DataError: if there is no such set, if its files cannot be had, or if they are not those
-        that were published.
+    :raises DataError: if there is no such set, or if its files are not available or differ from
+        the published ones.
     """
     described = uci_set(name)
     folder = f"{described.folder}/data"
@@ -55,7 +55,7 @@ def uci_table(name: str) -> Table:
 
 
 def num_splits(name: str) -> int:
-    """How many splits of a UCI regression set are published: 20, or 5 of "protein".
+    """The number of published splits of a UCI regression set: 20, or 5 for "protein".
 
     :param name: as for :func:`uci`.
     :return: the number of splits.
@@ -65,5 +65,5 @@ def num_splits(name: str) -> int:
 
 
 def _numbers(file: str, sha256: str) -> Array:
-    """[rows, columns]"""
+    """Read a file of numbers, [rows, columns]."""
     return np.loadtxt(BytesIO(published_file(file, sha256)), ndmin=2)

@@ -1,8 +1,9 @@
-"""Which UCI regression sets there are, and what is known of them before they are read.
+"""The UCI regression sets, and their descriptions.
 
-Those of Hernandez-Lobato & Adams, "Probabilistic backpropagation for scalable learning of Bayesian
-neural networks", ICML 2015, arXiv:1502.05336, but for the largest, of songs and their years. The
-names of the columns are not in the files; they are from the descriptions by the sets' authors.
+They are the sets of Hernandez-Lobato & Adams, "Probabilistic backpropagation for scalable learning
+of Bayesian neural networks", ICML 2015, arXiv:1502.05336, except for the largest, of songs and
+their years. The files do not contain names of columns; they are from the descriptions by the sets'
+authors.
 """
 
 from dataclasses import dataclass
@@ -16,14 +17,14 @@ from .near import near_names
 class UCISet:
     """One of the sets, without its numbers.
 
-    :param folder: where its files are published.
-    :param num_rows: of data.txt.
+    :param folder: folder of the published files.
+    :param num_rows: number of rows of data.txt.
     :param input_names: the inputs, in their order.
-    :param target_name: what is predicted.
-    :param sha256: of data.txt; the identity of the data.
-    :param inputs_sha256: of index_features.txt, the numbers of the columns that are inputs.
-    :param target_sha256: of index_target.txt, the number of the target's column.
-    :param num_splits: how many splits are published.
+    :param target_name: name of the target.
+    :param sha256: hash of data.txt, which identifies the data.
+    :param inputs_sha256: hash of index_features.txt, the indices of the input columns.
+    :param target_sha256: hash of index_target.txt, the index of the target column.
+    :param num_splits: number of published splits.
     """
 
     folder: str
@@ -212,11 +213,11 @@ UCI_SETS = {
         target_sha256="06e9d52c1720fca412803e3b07c4b228ff113e303f4c7ab94665319d832bbfb7",
     ),
 }
-"""By name, in alphabetical order."""
+"""The sets by name, in alphabetical order."""
 
 
 def uci_set(name: str) -> UCISet:
-    """What is known of a UCI regression set before it is read.
+    """The description of a UCI regression set.
 
     :param name: as for :func:`gpflow_gi.datasets.uci`.
     :return: its columns, hashes and splits.

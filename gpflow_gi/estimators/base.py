@@ -1,4 +1,4 @@
-"""What all estimators have in common: scaling, training, and the posterior that predicts."""
+"""Code shared by all estimators: scaling, training, and the posterior for predictions."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ Array = NDArray[np.float64]
 class Estimator(BaseEstimator):
     """A model of this library behind scikit-learn's interface.
 
-    Inputs are standardised inside, by the rows that the estimator is fitted to. Predictions come
-    from draws that are kept (:meth:`gpflow_gi.models.Predictive.posterior`): they are the same at
-    every call, and of a row whatever the rows beside it.
+    Inputs are standardised inside, with the mean and scale of the training rows. Predictions use
+    draws that are kept (:meth:`gpflow_gi.models.Predictive.posterior`): they are the same in every
+    call, and the prediction for a row does not depend on the other rows.
 
-    After ``fit``: ``model_`` is the :class:`gpflow_gi.models.DeepGP`, ``posterior_`` what predicts,
-    and ``fit_record_`` the course of training.
+    After ``fit``: ``model_`` is the :class:`gpflow_gi.models.DeepGP`, ``posterior_`` makes the
+    predictions, and ``fit_record_`` is the record of training.
 
-    Subclasses set the parameters that are read here: ``num_inducing``, ``steps``, ``batch_size``,
+    Subclasses set the parameters that this class reads: ``num_inducing``, ``steps``,
+    ``batch_size``,
     ``learning_rate``, ``num_posterior_samples``, ``random_state`` and ``verbose``.
     """
 
@@ -46,21 +47,21 @@ class Estimator(BaseEstimator):
 
     @abstractmethod
     def _build(self, X: Array, Y: Array, likelihood: Likelihood, **settings: Any) -> DeepGP:
-        """The model before training; `settings` are the number of inducing points and a seed."""
+        """Build the model; `settings` are the number of inducing points and a seed."""
 
     def _train(self, X: Array, Y: Array, likelihood: Likelihood) -> None:
         """Fit the inputs' scaling and the model.
 
-        :param X: [N, D], as the user gave them.
+        :param X: [N, D], as given by the user.
         :param Y: [N, Q], as the likelihood takes them.
-        :raises ValueError: if a parameter has a value that makes no sense.
+        :raises ValueError: if a parameter has an invalid value.
         """
         from ..benchmark.budgets import Budget
         from ..benchmark.train import inducing_for, train_by
         from ..core.validation import positive_integer, positive_number
 
         learning_rate = positive_number("learning_rate", self.learning_rate)
-        # Needed when training is done: a mistake is better found before.
+        # Needed only after training: an error is better raised before it.
         S = positive_integer("num_posterior_samples", self.num_posterior_samples)
         steps = positive_integer("steps", self.steps)
         num_inducing = positive_integer("num_inducing", self.num_inducing)
@@ -85,7 +86,7 @@ class Estimator(BaseEstimator):
         self.posterior_ = model.posterior(S, seed=seed)
 
     def _scaled(self, X: Any) -> Array:
-        """Inputs for predictions, as the model takes them: [N, D]."""
+        """Scale inputs for predictions: [N, D]."""
         check_is_fitted(self)
         refuse_masked("X", X)
         X = validate_data(self, X, dtype=np.float64, reset=False)

@@ -32,20 +32,22 @@ class _BNNEstimator(Estimator):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        """Set the parameters; nothing is done with them before :meth:`fit`.
+        """Set the parameters; they are not used before :meth:`fit`.
 
-        :param widths: of the hidden layers.
+        :param widths: widths of the hidden layers.
         :param inference: "global", "local", "factorised", "factorised -> global" and more: see
             :func:`gpflow_gi.architectures.build_bnn`.
         :param prior: "neal", "standard" or "scale", or a function that makes one.
-        :param prior_scale: the factor on the weights' standard deviation, where `prior` is a name.
+        :param prior_scale: factor on the weights' standard deviation, if `prior` is a name.
         :param nonlinearity: after each hidden layer, a name or an elementwise function.
-        :param num_inducing: inducing points, at most; no more than there are different rows.
-        :param steps: of Adam.
-        :param batch_size: rows of a step, at most.
-        :param learning_rate: of the first half of the steps; the second has a tenth.
-        :param num_posterior_samples: draws of the layers below the last that predictions average.
-        :param random_state: as scikit-learn takes it; an integer makes everything repeatable.
+        :param num_inducing: largest number of inducing points; at most one per different row.
+        :param steps: number of steps of Adam.
+        :param batch_size: largest number of rows of a step.
+        :param learning_rate: learning rate in the first half of the steps; a tenth of it in the
+            second.
+        :param num_posterior_samples: number of draws of the layers below the last; predictions are
+            averages over them.
+        :param random_state: as in scikit-learn; an integer makes everything repeatable.
         :param verbose: show the progress of training.
         """
         self.widths = widths

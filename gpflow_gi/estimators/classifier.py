@@ -14,7 +14,7 @@ from .base import Array, Estimator
 
 
 class Classifier(ClassifierMixin, Estimator):
-    """Two classes with a probit likelihood, more with a softmax."""
+    """Classification with a probit likelihood for two classes, a softmax for more."""
 
     def fit(self, X: Any, y: Any) -> Classifier:
         """Train on rows.
@@ -23,9 +23,9 @@ class Classifier(ClassifierMixin, Estimator):
         :param y: labels of any kind, [N].
         :return: the estimator itself.
         :raises ValueError: if the inputs are not finite numbers, if the labels are of one class,
-            of mixed types or continuous, if they do not fit each other, or if a parameter makes no
-            sense.
-        :raises gpflow_gi.training.NonFiniteError: if training meets a bound that is not finite.
+            of mixed types or continuous, if inputs and labels differ in number, or if a parameter
+            is invalid.
+        :raises gpflow_gi.training.NonFiniteError: if the bound stops being finite in training.
         """
         refuse_masked("X", X)
         refuse_masked("y", y, "labels")
@@ -49,7 +49,7 @@ class Classifier(ClassifierMixin, Estimator):
         :param X: inputs, [N, D].
         :return: [N, number of classes], in the order of ``classes_``.
         :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
-        :raises ValueError: if `X` has not the columns of the training data, or is not finite.
+        :raises ValueError: if `X` does not have the columns of the training data, or is not finite.
         """
         X = self._scaled(X)
         return self.posterior_.predict_proba(X).numpy()
@@ -60,7 +60,7 @@ class Classifier(ClassifierMixin, Estimator):
         :param X: inputs, [N, D].
         :return: labels, [N].
         :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
-        :raises ValueError: if `X` has not the columns of the training data, or is not finite.
+        :raises ValueError: if `X` does not have the columns of the training data, or is not finite.
         """
         most_probable = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[most_probable]
@@ -69,11 +69,11 @@ class Classifier(ClassifierMixin, Estimator):
         """The log probability of labels.
 
         :param X: inputs, [N, D].
-        :param y: labels, [N], of the classes in training.
+        :param y: labels, [N], among the classes in training.
         :return: [N], in nats.
         :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
-        :raises ValueError: if `X` has not the columns of the training data, or is not finite, if
-            there is not one label for each row, or if a label is none of the classes.
+        :raises ValueError: if `X` does not have the columns of the training data, or is not finite,
+            if there is not one label for each row, or if a label is not one of the classes.
         """
         probability = self.predict_proba(X)
         refuse_masked("y", y, "labels")
@@ -81,7 +81,7 @@ class Classifier(ClassifierMixin, Estimator):
         check_consistent_length(probability, y)
         try:
             unknown = ~np.isin(y, self.classes_)
-        except TypeError:  # neither equal nor different, as dates and numbers
+        except TypeError:  # types that cannot be compared, such as dates and numbers
             raise ValueError(
                 f"y holds labels of another kind, {np.asarray(y).dtype}, than the classes in "
                 f"training, {self.classes_.dtype}."
@@ -94,7 +94,7 @@ class Classifier(ClassifierMixin, Estimator):
 
 
 def _check_types(y: Any) -> None:
-    """Refuse labels that have no order, which numbers and text side by side have not."""
+    """Refuse labels that cannot be sorted, such as a mixture of numbers and text."""
     if y.dtype != object:
         return
     is_text = np.array([isinstance(label, str) for label in y])

@@ -15,10 +15,10 @@ from .base import Array, Estimator
 
 
 class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
-    """Targets with Gaussian noise, standardised inside as the inputs are.
+    """Regression with Gaussian noise; targets are standardised inside, like inputs.
 
-    Several targets (y of [N, Q]) share the network below its last layer, and the noise's variance
-    once they are standardised.
+    Several targets (y of [N, Q]) share all layers except the last, and one noise variance for the
+    standardised targets.
     """
 
     def fit(self, X: Any, y: Any) -> Regressor:
@@ -27,9 +27,9 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         :param X: inputs, [N, D].
         :param y: targets, [N] or [N, Q].
         :return: the estimator itself.
-        :raises ValueError: if they are not finite numbers, if they do not fit each other, or if a
-            parameter makes no sense.
-        :raises gpflow_gi.training.NonFiniteError: if training meets a bound that is not finite.
+        :raises ValueError: if they are not finite numbers, if they differ in number, or if a
+            parameter is invalid.
+        :raises gpflow_gi.training.NonFiniteError: if the bound stops being finite in training.
         """
         refuse_masked("X", X)
         refuse_masked("y", y)
@@ -48,10 +48,10 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         """The predictive mean of new targets.
 
         :param X: inputs, [N, D].
-        :param return_std: also give the predictive standard deviation, noise included.
+        :param return_std: also return the predictive standard deviation, noise included.
         :return: [N] or [N, Q], as the targets in training; or two of these, in the targets' unit.
         :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
-        :raises ValueError: if `X` has not the columns of the training data, or is not finite.
+        :raises ValueError: if `X` does not have the columns of the training data, or is not finite.
         """
         X = self._scaled(X)
         mean, variance = (m.numpy() for m in self.posterior_.predict_y(X))
@@ -59,18 +59,18 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         mean = self.target_scaling_.inverse(mean).reshape(shape)
         if not return_std:
             return mean
-        # Not the root of the variance in the targets' unit, whose square may overflow.
+        # Not via the variance in the targets' unit, whose square may overflow.
         return mean, (np.sqrt(variance) * self.target_scaling_.scale).reshape(shape)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination, R^2, as of every regressor of scikit-learn.
+        """The coefficient of determination, R^2, as for every regressor of scikit-learn.
 
         :param X: inputs, [N, D].
         :param y: targets, [N] or [N, Q], as in training.
         :param sample_weight: [N].
         :return: at most 1, which is perfect.
         :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
-        :raises ValueError: if `X` has not the columns of the training data, if something is not
+        :raises ValueError: if `X` does not have the columns of the training data, if a value is not
             finite, or if squares of `y` overflow.
         """
         refuse_masked("y", y)
@@ -88,10 +88,10 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
 
         :param X: inputs, [N, D].
         :param y: targets, [N] or [N, Q], as in training.
-        :return: [N], in nats, for targets in their own unit; of all targets of a row together.
+        :return: [N], in nats, for targets in their own unit; for all targets of a row jointly.
         :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
-        :raises ValueError: if `X` has not the columns of the training data, if something is not
-            finite, or if `y` has another number of rows or of columns than it should.
+        :raises ValueError: if `X` does not have the columns of the training data, if a value is not
+            finite, or if `y` has the wrong number of rows or columns.
         """
         X = self._scaled(X)
         refuse_masked("y", y)
@@ -107,18 +107,18 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         return self.target_scaling_.inverse_log_density(standardised)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Array:
-        """Draws of new targets: values of functions drawn from the posterior, and noise.
+        """Draws of new targets: values of functions drawn from the posterior, plus noise.
 
-        The rows of a draw belong to one function. That takes memory of n_samples N^2 and time of
-        n_samples N^3 in deep GPs.
+        The rows of a draw belong to one function. For deep GPs this takes memory of n_samples N^2
+        and time of n_samples N^3.
 
         :param X: inputs, [N, D].
-        :param n_samples: how many draws.
-        :param random_state: as scikit-learn takes it.
+        :param n_samples: number of draws.
+        :param random_state: as in scikit-learn.
         :return: [N, n_samples] or [N, Q, n_samples], in the targets' unit.
         :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
-        :raises ValueError: if `X` has not the columns of the training data, or is not finite, or if
-            `n_samples` is not a positive integer.
+        :raises ValueError: if `X` does not have the columns of the training data, or is not finite,
+            or if `n_samples` is not a positive integer.
         """
         X = self._scaled(X)
         n_samples = positive_integer("n_samples", n_samples)

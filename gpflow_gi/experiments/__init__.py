@@ -1,1 +1,1 @@
-"""Studies: several models on one table of data, and what they tell about it."""
+"""Studies: several models on one table of data, and their comparison."""

@@ -1,24 +1,23 @@
-"""The published experiments that can be run by name, readable without importing TensorFlow."""
+"""The published experiments by name, readable without importing TensorFlow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 FILES = ("results.json", "figure.png")
-"""What an experiment writes."""
+"""Files that an experiment writes."""
 
 
 @dataclass(frozen=True)
 class Experiment:
     """One entry of the catalogue.
 
-    :param name: what it is called on the command line.
+    :param name: name on the command line.
     :param description: one line.
-    :param module: with ``run``, ``plot`` and ``summary``; see
+    :param module: the module with ``run``, ``plot`` and ``summary``; see
         :mod:`gpflow_gi.experiments.study`.
-    :param has_full: whether it has a version that is longer than the usual one.
-    :param data: the sets of data that it can be run on, if there is a choice; the first is the
-        usual one.
-    :param arguments: of the module's ``run``, where other experiments have the module too.
+    :param has_full: True if it has a version that is longer than the usual one.
+    :param data: the data sets that it can use, if there is a choice; the first is the default.
+    :param arguments: arguments of the module's ``run``, if other experiments use the same module.
     """
 
     name: str
@@ -68,4 +67,4 @@ EXPERIMENTS = {
         ),
     )
 }
-"""By name, in the order in which they are listed."""
+"""The experiments by name, in the order of the list of them."""

@@ -1,9 +1,9 @@
-"""Models side by side on one table: a sparse GP, and deep GPs or Bayesian neural networks.
+"""A comparison of models on one table: a sparse GP, and deep GPs or Bayesian neural networks.
 
-The deep GPs have local and global inducing points, the networks factorised, local and global
-posteriors. Within each kind all have the same prior, and those with inducing points the same number
-of them; all are trained and measured on the same rows. The sparse GP is there to tell whether depth
-helps at all.
+The deep GPs have local and global inducing points; the networks have factorised, local and global
+posteriors. Within each kind all models have the same prior, and those with inducing points have the
+same number of them. All are trained and measured on the same rows. The sparse GP shows whether
+depth helps.
 """
 
 import traceback
@@ -25,16 +25,16 @@ from gpflow_gi.training import FitRecord, NonFiniteError
 Array = NDArray[np.float64]
 
 INTERVAL = 0.95
-"""The probability that the predictive intervals claim."""
+"""Probability of the predictive intervals."""
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What became of one model.
+    """Results of one model.
 
-    :param name: what the model is called in reports.
-    :param record: of its training.
-    :param measured: on the rows trained on and those held out.
+    :param name: name of the model in reports.
+    :param record: record of its training.
+    :param measured: measures on the training rows and on the held-out rows.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Result:
 
     @cached_property
     def interval(self) -> tuple[Array, Array]:
-        """Where the predictions' central intervals of probability `INTERVAL` begin and end, [n]."""
+        """Ends of the central predictive intervals of probability `INTERVAL`, two of [n]."""
         return self.measured.held_out.interval(INTERVAL)
 
     @property
@@ -56,9 +56,9 @@ class Result:
 class Failure:
     """A model that could not be trained or measured.
 
-    :param name: what the model is called in reports.
+    :param name: name of the model in reports.
     :param error: its "type", "message" and "traceback".
-    :param record: of its training, as far as it came; None if it had not begun.
+    :param record: record of its training up to the error; None if training had not begun.
     """
 
     name: str
@@ -70,12 +70,12 @@ class Failure:
 class Comparison:
     """Several models on the same rows.
 
-    :param settings: as they were used: `num_inducing` and `batch_size` fit the data.
-    :param train: the rows that the models were trained on, on their original scale.
-    :param test: the rows held out.
-    :param standardiser: of the target.
-    :param outcomes: one for each model that has ended, in the order of their training.
-    :param left: the names of the models that have not ended.
+    :param settings: the settings used: `num_inducing` and `batch_size` fit the data.
+    :param train: the training rows, on their original scale.
+    :param test: the held-out rows.
+    :param standardiser: standardiser of the target.
+    :param outcomes: one for each model that has ended, in the order of training.
+    :param left: names of the models that have not ended.
     """
 
     settings: Settings
@@ -87,12 +87,12 @@ class Comparison:
 
     @property
     def results(self) -> list[Result]:
-        """Of the models that did not fail."""
+        """Results of the models that did not fail."""
         return [outcome for outcome in self.outcomes if isinstance(outcome, Result)]
 
     @property
     def failures(self) -> list[Failure]:
-        """Of the models that did."""
+        """Failures of the models that failed."""
         return [outcome for outcome in self.outcomes if isinstance(outcome, Failure)]
 
 
@@ -105,14 +105,14 @@ def compare(
     announce: Callable[[str], None] = lambda name: None,
     ended: Callable[[Comparison], None] = lambda comparison: None,
 ) -> Comparison:
-    """Train and measure all models. One that fails is a :class:`Failure`; the others are trained.
+    """Train and measure all models. A model that fails is a :class:`Failure`; the others go on.
 
-    :param train: rows to train on; they alone decide how inputs and target are standardised.
-    :param test: rows to measure on.
+    :param train: training rows; inputs and target are standardised with these alone.
+    :param test: test rows.
     :param settings: with no more inducing points, and no larger batches, than `train` has rows.
-    :param progress: whether to show a progress bar.
+    :param progress: True to show a progress bar.
     :param announce: called with the name of every model before it is trained.
-    :param ended: called with all there is so far whenever a model has ended.
+    :param ended: called with the comparison so far after each model has ended.
     """
     rows, budget, methods = Rows(train, test), settings.budget(), settings.methods()
     outcomes: list[Result | Failure] = []
@@ -123,7 +123,7 @@ def compare(
             trained = train_method(method, budget, rows.X, rows.Y, settings.seed, progress)
             record = trained.record
             result = Result(method.title, record, Measured.of(trained, rows))
-            _ = result.interval  # all that can fail, here
+            _ = result.interval  # everything that can fail, fails here
             outcomes.append(result)
         except Exception as error:
             if isinstance(error, NonFiniteError):

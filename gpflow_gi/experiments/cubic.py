@@ -1,7 +1,7 @@
 """The cubic toy data: y = x^3 + noise, with a gap in the inputs.
 
-The paper's section 3.1, after Hernández-Lobato & Adams (2015), with inputs left out in the middle
-as in Foong et al. (2019), to see what a posterior says where nothing was observed.
+The paper's section 3.1, after Hernández-Lobato & Adams (2015), with a gap in the inputs as in Foong
+et al. (2019), to show the posterior where nothing was observed.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from gpflow_gi.datasets import Standardiser
 Array = NDArray[np.float64]
 
 RANGE = (-4.0, 4.0)
-"""Where inputs can lie, in their own unit."""
+"""Range of the inputs, in their own unit."""
 
 GAP = (-2.0, 2.0)
-"""Where, within that, none do."""
+"""Range inside RANGE that has no inputs."""
 
 NOISE_DEVIATION = 3.0
-"""In the targets' own unit."""
+"""Standard deviation of the noise, in the targets' own unit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,8 @@ class Cubic:
 
     :param X: [N, 1].
     :param Y: [N, 1].
-    :param noise_deviation: of the noise in `Y`, known.
-    :param inputs: how x became X.
+    :param noise_deviation: known standard deviation of the noise in `Y`.
+    :param inputs: the map from x to X.
     """
 
     X: Array
@@ -49,7 +49,7 @@ class Cubic:
         """
         rng = np.random.default_rng(seed)
         half = GAP[1]
-        # Uniform from -2 to 2, cut at 0 and pulled apart.
+        # Uniform from -2 to 2, then split at 0 and moved apart.
         x = rng.uniform(RANGE[0] + half, RANGE[1] - half, size=(num_rows, 1))
         x += np.where(x < 0, -half, half)
         y = x**3 + NOISE_DEVIATION * rng.normal(size=x.shape)
@@ -60,7 +60,7 @@ class Cubic:
     def evenly(self, num: int, low: float = RANGE[0], high: float = RANGE[1]) -> Array:
         """Inputs at even distances from `low` to `high`, the gap included.
 
-        :param num: how many; a single one lies in the middle.
+        :param num: number of inputs; a single one is in the middle.
         :param low: in the inputs' own unit.
         :param high: in the same unit.
         :return: [num, 1], standardised.

@@ -16,14 +16,14 @@ WIDTHS = (50, 50)
 
 @dataclass(frozen=True)
 class Training:
-    """How a network is trained.
+    """Settings of training.
 
     The KL term's weight rises to 1 over the first fifth of the steps.
 
-    :param steps: of Adam, on all rows.
-    :param learning_rate: of Adam.
+    :param steps: number of steps of Adam, each on all rows.
+    :param learning_rate: learning rate of Adam.
     :param last_learning_rate: the same, in the second half of the steps.
-    :param num_samples: of the layers below the last, in every step.
+    :param num_samples: number of samples of the layers below the last, in every step.
     """
 
     steps: int
@@ -33,21 +33,21 @@ class Training:
 
     @property
     def batch_size(self) -> None:
-        """All rows."""
+        """None: all rows."""
 
     @property
     def kl_warmup(self) -> int:
-        """In steps."""
+        """Length of the KL warm-up, in steps."""
         return self.steps // 5
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How bounds are measured.
+    """Settings for the estimates of the bounds.
 
-    :param elbo_samples: in all.
-    :param iwbo_samples: of each repetition.
-    :param iwbo_repeats: how many.
+    :param elbo_samples: total number of samples for the ELBO.
+    :param iwbo_samples: number of samples for each repetition of the IWBO.
+    :param iwbo_repeats: number of repetitions.
     """
 
     elbo_samples: int = 1000
@@ -63,13 +63,13 @@ def untrained_network(
     prior_scale: float = 1.0,
     seed: int = 0,
 ) -> DeepGP:
-    """The network at its start, with the noise's variance known and kept.
+    """The network at its start, with the noise variance known and fixed.
 
-    :param data: to start from.
+    :param data: data for the start.
     :param inference: see :func:`gpflow_gi.architectures.build_bnn`.
-    :param num_inducing: inducing points, evenly over the inputs' range and the gap in it.
-    :param prior_scale: the factor on the standard deviation of NealPrior.
-    :param seed: of the network that it starts at.
+    :param num_inducing: number of inducing points, evenly spaced over the range, gap included.
+    :param prior_scale: factor on the standard deviation of NealPrior.
+    :param seed: seed of the initial network.
     """
     likelihood = gpflow.likelihoods.Gaussian(data.noise_deviation**2)
     gpflow.set_trainable(likelihood, False)
@@ -91,10 +91,10 @@ def trained_network(
 ) -> DeepGP:
     """The network after training.
 
-    :param data: to train on.
-    :param seed: of the start and of the bound's samples.
-    :param progress: whether to show a progress bar.
-    :param arguments: of :func:`untrained_network`.
+    :param data: training data.
+    :param seed: seed of the start and of the bound's samples.
+    :param progress: True to show a progress bar.
+    :param arguments: arguments of :func:`untrained_network`.
     """
     model = untrained_network(data, seed=seed, **arguments)
     train_by(training, model, (data.X, data.Y), seed=seed, progress=progress)

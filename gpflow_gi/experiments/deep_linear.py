@@ -1,8 +1,8 @@
 """Bounds of deep linear networks against depth and width: the paper's section 3.2 and Figure 2.
 
 1000 rows of 5 standard normal inputs, y = x^T w + noise with w ~ N(0, I / 5) and noise of variance
-0.1. Networks have no nonlinearity and NealPrior; their noise has the true variance, so that the
-evidence of the true model is what a bound could at best come near, whatever the depth.
+0.1. Networks have no nonlinearity and NealPrior. Their noise has the true variance, so the evidence
+of the true model is the value that a bound can approach at best, at any depth.
 
 Networks have no bias, as the true model has none: one layer is then the true model.
 """
@@ -34,15 +34,16 @@ FLOAT, JITTER = np.float32, 1e-4
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run of the experiment takes.
+    """Settings of a run of the experiment.
 
-    :param widths: of the hidden layers.
+    :param widths: widths of the hidden layers.
     :param depths: numbers of layers of weights.
-    :param num_inducing: inducing points, of the network and of each local layer.
-    :param steps: of Adam, on minibatches; its learning rate falls in the second half.
-    :param learning_rate: in the first half.
+    :param num_inducing: number of inducing points of the network and of each local layer.
+    :param steps: number of steps of Adam on minibatches; the learning rate falls in the second
+        half.
+    :param learning_rate: learning rate in the first half.
     :param batch_size: rows of a minibatch.
-    :param num_test_samples: of the bound that is reported.
+    :param num_test_samples: number of samples for the reported bound.
     """
 
     widths: tuple[int, ...] = (5, 50, 250)
@@ -60,7 +61,7 @@ FULL = Settings(depths=tuple(range(1, 21)))
 
 
 def draw_data(seed: int) -> tuple[Array, Array]:
-    """X [1000, 5] and Y [1000, 1]."""
+    """Draw X [1000, 5] and Y [1000, 1]."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(NUM_ROWS, NUM_INPUTS))
     w = rng.normal(size=(NUM_INPUTS, 1)) / math.sqrt(NUM_INPUTS)
@@ -68,7 +69,7 @@ def draw_data(seed: int) -> tuple[Array, Array]:
 
 
 def log_evidence(X: Array, Y: Array) -> float:
-    """Log N(Y; 0, X X^T / 5 + noise I), in nats: of the model that the data were drawn from."""
+    """Log N(Y; 0, X X^T / 5 + noise I), in nats: the log evidence of the true model."""
     # In the space of the weights: |I + X^T X / (5 noise)|, and Y^T (...)^-1 Y by Woodbury.
     B = np.eye(NUM_INPUTS) + X.T @ X / (NUM_INPUTS * NOISE_VARIANCE)
     projected = X.T @ Y / (math.sqrt(NUM_INPUTS) * NOISE_VARIANCE)
@@ -88,8 +89,8 @@ def run(
     """Train and measure all networks; see :mod:`gpflow_gi.experiments.study`.
 
     :return: "settings", "evidence", and "networks", each with its "width", "depth", "method", bound
-        "elbo", "standard_error" and "seconds" of training; None where it stopped being finite, with
-        the "error". In nats, of all rows.
+        "elbo", "standard_error" and "seconds" of training. The values are None if the bound stopped
+        being finite, with the "error". In nats, for all rows.
     """
     settings = FULL if full else FAST if fast else USUAL
     data = draw_data(seed)
@@ -121,7 +122,7 @@ def untrained_network(
 ) -> DeepGP:
     """A network of `depth` layers of weights.
 
-    :param method: of :data:`METHODS`.
+    :param method: one of :data:`METHODS`.
     """
     likelihood = gpflow.likelihoods.Gaussian(NOISE_VARIANCE)
     gpflow.set_trainable(likelihood, False)
@@ -162,7 +163,7 @@ def _train(
             seed=seed,
         ).seconds
     except NonFiniteError as error:
-        # One network of a hundred: the others are worth having, and so is that it failed.
+        # One network of a hundred: the others are still useful, and so is the failure.
         return {"elbo": None, "standard_error": None, "seconds": None, "error": str(error)}
     elbo = estimate_elbo(model, data, settings.num_test_samples, seed=seed)
     return {"elbo": elbo.value, "standard_error": elbo.standard_error, "seconds": seconds}
@@ -192,10 +193,10 @@ def summary(results: Mapping[str, Any]) -> str:
 
 
 def plot(results: Mapping[str, Any]) -> Figure:
-    """A panel for each width: bounds against depth, and the evidence above them.
+    """A panel for each width: bounds against depth, with the evidence at the top.
 
-    Distances to the evidence span four powers of ten: they are drawn on an axis that is logarithmic
-    but for the last hundredth of a nat, and upside down, so that higher is better.
+    Distances to the evidence span four powers of ten. Their axis is logarithmic, except for the
+    last hundredth of a nat, and inverted, so that higher is better.
     """
     widths = results["settings"]["widths"]
     figure = Figure(figsize=(4.2 * len(widths), 4.4), layout="constrained")
@@ -224,6 +225,6 @@ def plot(results: Mapping[str, Any]) -> Figure:
         ax.xaxis.get_major_locator().set_params(integer=True)
     panels[0].invert_yaxis()
     panels[0].set_ylabel("evidence - ELBO, nats per row")
-    # In a wide network the curves keep to the top and the bottom.
+    # In a wide network the curves are near the top and the bottom.
     panels[len(panels) // 2].legend(frameon=False, fontsize="small", loc="center")
     return figure

@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 
 def mean_and_standard_error(values: Sequence[float] | Array) -> dict[str, float | None]:
-    """Of independent repetitions; there is no error of a single one, and None stands for it.
+    """The mean of independent repetitions and its standard error; None for a single one.
 
     :param values: [n].
     """
@@ -21,10 +21,10 @@ def mean_and_standard_error(values: Sequence[float] | Array) -> dict[str, float 
 
 
 def written(estimate: Mapping[str, Any], digits: int = 2) -> str:
-    """Such as "1.23 ± 0.04".
+    """Text of an estimate, such as "1.23 ± 0.04".
 
     :param estimate: with "mean" and "standard_error", either of which may be None.
-    :param digits: behind the point.
+    :param digits: number of decimals.
     """
     mean, error = estimate["mean"], estimate["standard_error"]
     if mean is None:

@@ -1,12 +1,12 @@
 """Classification of images: the paper's section 3.4 and the layout of its Table 1.
 
-One residual network of convolutions, four posteriors: factorised, local inducing, factorised below
-a global last layer, and global. The digits train in minutes on a CPU; CIFAR-10 takes the paper's
-width, its 500 inducing images and its spatial prior, and a GPU. No image is augmented, and the KL
-term has its own weight throughout but for the warm-up, so that the bound is one.
+One residual network of convolutions, four posteriors: factorised, local inducing, factorised with a
+global last layer, and global. The digits train in minutes on a CPU; CIFAR-10 uses the paper's
+width, its 500 inducing images and its spatial prior, and needs a GPU. Images are not augmented, and
+the KL term has weight one except during the warm-up, so the result is a bound.
 
-What is out of distribution are 8 x 8 cuts of two photographs for digits, and the test images of
-SVHN for CIFAR-10. The score that tells them from test images is the entropy of the prediction.
+The out-of-distribution images are 8 x 8 cuts of two photographs for digits, and the test images of
+SVHN for CIFAR-10. They are told from test images by the entropy of the prediction.
 """
 
 import textwrap
@@ -35,22 +35,22 @@ Array = NDArray[np.float64]
 METHODS = ("factorised", "local", "factorised -> global", "global")
 FLOAT, JITTER = np.float32, 1e-4
 NUM_BINS = 10
-"""Of the calibration error, the reliability diagrams and the histograms."""
+"""Number of bins of the calibration error, the reliability diagrams and the histograms."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run of the experiment takes.
+    """Settings of a run of the experiment.
 
     :param prior: over the weights; see :func:`gpflow_gi.architectures.build_resnet`.
-    :param width: channels of every layer.
-    :param num_inducing: inducing images.
-    :param steps: of Adam.
+    :param width: number of channels of every layer.
+    :param num_inducing: number of inducing images.
+    :param steps: number of steps of Adam.
     :param batch_size: images of a minibatch.
-    :param learning_rate: in the first half; it falls to a hundredth of it over the second.
-    :param kl_warmup: in steps.
-    :param num_elbo_samples: of the bound that is reported.
-    :param num_test_samples: of the predictions.
+    :param learning_rate: learning rate in the first half; over the second it falls to a hundredth.
+    :param kl_warmup: length of the KL warm-up, in steps.
+    :param num_elbo_samples: number of samples for the reported bound.
+    :param num_test_samples: number of samples for the predictions.
     """
 
     prior: str
@@ -83,9 +83,9 @@ FAST = {
 
 @dataclass(frozen=True)
 class Task:
-    """Standardised images to train on, to test on, and of another distribution.
+    """Standardised training images, test images and out-of-distribution images.
 
-    :param outside: [N, H, W, C].
+    :param outside: out-of-distribution images, [N, H, W, C].
     """
 
     train: Images
@@ -94,11 +94,11 @@ class Task:
 
 
 def load(data: str, seed: int) -> Task:
-    """The task of a set of images.
+    """Load the task of a set of images.
 
     :param data: "digits" or "cifar10".
-    :param seed: of the cuts of photographs.
-    :raises DataError: if a file cannot be had.
+    :param seed: seed of the cuts of photographs.
+    :raises DataError: if a file is not available.
     """
     train, test = images(data)
     if data == "digits":
@@ -144,8 +144,8 @@ def run(
     :param data: "digits" or "cifar10".
     :return: "settings", "num_train", "num_test", "num_outside", and "networks": each with its
         "method", bound "elbo" per image and "log_density" with standard errors, in nats,
-        "accuracy", calibration error "ece", "auroc", "seconds_per_epoch", what the figure shows,
-        and the "training"; or the "error" where training stopped being finite.
+        "accuracy", calibration error "ece", "auroc", "seconds_per_epoch", the data of the
+        figure, and the "training"; or the "error" if training stopped being finite.
     """
     settings = (FAST if fast else USUAL)[data]
     task = load(data, seed)
@@ -205,7 +205,7 @@ def _train(
 
 
 def _measured(model: DeepGP, task: Task, num_samples: int, seed: int) -> dict[str, Any]:
-    """How good the predictions are, and what they say of images from elsewhere."""
+    """Measures of the predictions on test images and on out-of-distribution images."""
     inside, outside = (
         np.asarray(model.predict_proba(X, num_samples=num_samples, seed=seed), np.float64)
         for X in (task.test.X, task.outside)
@@ -232,7 +232,7 @@ def _measured(model: DeepGP, task: Task, num_samples: int, seed: int) -> dict[st
 
 
 def summary(results: Mapping[str, Any]) -> str:
-    """Table 1 of the paper, and two columns; see :mod:`gpflow_gi.experiments.study`."""
+    """Table 1 of the paper with two more columns; see :mod:`gpflow_gi.experiments.study`."""
     rows = []
     for one in results["networks"]:
         if "error" in one:
@@ -264,7 +264,7 @@ def summary(results: Mapping[str, Any]) -> str:
 
 
 def plot(results: Mapping[str, Any]) -> Figure:
-    """Above how often predictions of a confidence are right, below their entropies."""
+    """Reliability diagrams in the upper row, entropies of the predictions in the lower row."""
     networks = [one for one in results["networks"] if "error" not in one]
     figure = Figure(figsize=(3.2 * max(len(networks), 2), 6.4), layout="constrained")
     panels = figure.subplots(2, max(len(networks), 2), sharey="row")

@@ -23,17 +23,17 @@ from gpflow_gi.core.printable import labels, printable
 from gpflow_gi.experiments.compare import INTERVAL, Comparison, Failure, Result
 
 _LONGEST = 30
-"""Characters of a name in a figure's title."""
+"""Largest number of characters of a name in a figure's title."""
 
 _LONGEST_REASON = 500
-"""Characters of an error's message below the table: TensorFlow's can fill pages."""
+"""Largest number of characters of an error's message below the table; TensorFlow's are long."""
 
 _MOST_DOTS = 300
-"""More held-out rows than this hide each other in a figure."""
+"""Largest number of held-out rows in a figure; more would hide each other."""
 
 
 def table(comparison: Comparison) -> str:
-    """The measures of all models and how to read them, at most 80 columns wide."""
+    """The measures of all models and notes on how to read them, at most 80 columns wide."""
     headers = ("", "ELBO\nper row", "log\ndensity", "\nRMSE", "\nCRPS", "ms per\nstep", "\nseconds")
     lines = tabulate(
         [*map(_row, comparison.outcomes)],
@@ -67,7 +67,7 @@ def _row(outcome: Result | Failure) -> tuple[str, ...]:
 
 
 def reason(failure: Failure) -> str:
-    """The message in a line; with the name of the error, if that is not one of training."""
+    """The error's message in one line; with the error's name unless it is an error of training."""
     kind, message = failure.error["type"], failure.error["message"]
     said = _line(str(message))
     if len(said) > _LONGEST_REASON:
@@ -89,14 +89,14 @@ def _how_to_read(comparison: Comparison) -> str:
 
 
 def _elbo_error(comparison: Comparison) -> str:
-    """How large the error of a bound is that is a mean over samples."""
+    """Text on the standard error of bounds that are means over samples."""
     errors = [result.measured.standard_errors["elbo"] for result in comparison.results]
     known = [error for error in errors if math.isfinite(error) and error > 0]
     return f", with a standard error of up to {max(known):.1g}" if known else ""
 
 
 def _noise(comparison: Comparison) -> str:
-    """How large a difference in log density has to be on so few rows."""
+    """Text on the size of a difference in log density that the number of rows can show."""
     n = len(comparison.test.Y)
     if n < 2 or len(comparison.results) < 2:
         return ""
@@ -109,9 +109,9 @@ def _noise(comparison: Comparison) -> str:
 
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
-    """Everything that the comparison knows but the rows themselves, ready for JSON.
+    """Everything in the comparison except the rows, ready for JSON.
 
-    JSON has no NaN and no infinity: None stands for either.
+    JSON has no NaN and no infinity: None replaces them.
     """
     train, test = comparison.train, comparison.test
     log_scale = float(np.log(comparison.standardiser.scale[0]))
@@ -172,7 +172,7 @@ def training_figure(comparison: Comparison) -> Figure:
 def predictions_figure(comparison: Comparison) -> Figure:
     """Held-out targets and their predictive intervals, a panel for each model."""
     test, results = comparison.test, comparison.results
-    # Held-out rows come in random order: the first ones are a random sample.
+    # Held-out rows are in random order: the first ones are a random sample.
     shown = min(len(test.Y), _MOST_DOTS)
     figure = Figure(figsize=(4 * len(results), 4.6), layout="constrained")
     panels = figure.subplots(1, len(results), squeeze=False)[0]
@@ -202,7 +202,7 @@ def _shown(name: str) -> str:
 
 
 def _same_limits(panels: Any) -> None:
-    """Show the range that all panels need in each of them."""
+    """Use the same limits for all panels, wide enough for each."""
     low, high = np.transpose([ax.get_xlim() for ax in panels])
     for ax in panels:
         ax.set_xlim(low.min(), high.max())
@@ -210,15 +210,14 @@ def _same_limits(panels: Any) -> None:
 
 
 def write(comparison: Comparison, folder: Path) -> None:
-    """Write the numbers, the table and the figures of what has ended.
+    """Write the numbers, the table and the figures of the models that have ended.
 
-    Each of the files :data:`~gpflow_gi.experiments.settings.FILES` takes its place at once and as
-    a whole, the numbers first. A figure for which there are no results yet is removed: it would be
-    that of an earlier comparison.
+    Each of the files :data:`~gpflow_gi.experiments.settings.FILES` is replaced as a whole, the
+    numbers first. A figure without results is removed: it would be that of an earlier comparison.
 
-    :param folder: where to write; it is made if need be.
-    :raises gpflow_gi.benchmark.results_folder.ResultsFolderError: if that cannot be done, or a
-        figure not be drawn.
+    :param folder: the folder to write to; it is created if necessary.
+    :raises gpflow_gi.benchmark.results_folder.ResultsFolderError: if a file cannot be written or a
+        figure cannot be drawn.
     """
     numbers = json.dumps(as_json(comparison), indent=2, allow_nan=False)
     figures = {"training_curves.png": training_figure, "predictions.png": predictions_figure}
@@ -229,7 +228,7 @@ def write(comparison: Comparison, folder: Path) -> None:
             if comparison.results:
                 try:
                     picture = _picture(draw(comparison))
-                except Exception as error:  # no reason to lose the models that are still to come
+                except Exception as error:  # the models that are still to come must not be lost
                     why = _line(f"{type(error).__name__}: {error}")
                     raise ResultsFolderError(f"{folder / name} cannot be drawn: {why}") from error
                 put_file(folder / name, picture)
@@ -245,7 +244,7 @@ def _picture(figure: Figure) -> bytes:
 
 @contextmanager
 def _names_as_they_are() -> Iterator[None]:
-    """Dollars in the names of data sets and columns begin no formulas."""
+    """Keep dollar signs in the names of data sets and columns from starting formulas."""
     plain: Any = {"text.parse_math": False, "text.usetex": False}
     with matplotlib.rc_context(plain), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")

@@ -1,4 +1,4 @@
-"""What a comparison can be asked for, readable without importing TensorFlow."""
+"""Settings of a comparison, readable without importing TensorFlow."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ from gpflow_gi.benchmark.budgets import Budget
 from gpflow_gi.benchmark.methods import HENSMAN, OBER, Method
 
 FILES = ("results.json", "table.txt", "training_curves.png", "predictions.png")
-"""What a comparison writes."""
+"""Files that a comparison writes."""
 
 MODELS = ("deep-gp", "bnn")
 PRIORS = ("neal", "standard", "scale")
@@ -15,22 +15,22 @@ PRIORS = ("neal", "standard", "scale")
 
 @dataclass(frozen=True)
 class Settings:
-    """The numbers that all compared models share.
+    """The settings that all compared models share.
 
-    :param model: what is compared, "deep-gp" or "bnn".
-    :param num_layers: GP layers of the deep GPs.
-    :param widths: of the networks' hidden layers.
-    :param prior: over the networks' weights, "neal", "standard" or "scale".
-    :param num_inducing: inducing points of every layer and of the sparse GP; as many as there are
-        rows to train on, if those are fewer.
-    :param steps: of Adam.
-    :param num_samples: of the layers below the last, in every step.
+    :param model: kind of model, "deep-gp" or "bnn".
+    :param num_layers: number of GP layers of the deep GPs.
+    :param widths: widths of the networks' hidden layers.
+    :param prior: prior over the networks' weights, "neal", "standard" or "scale".
+    :param num_inducing: number of inducing points of every layer and of the sparse GP; at most the
+        number of training rows.
+    :param steps: number of steps of Adam.
+    :param num_samples: number of samples of the layers below the last, in every step.
     :param num_test_samples: the same for the final bound and for predictions.
-    :param batch_size: rows in every step; all of them, if there are fewer.
-    :param learning_rate: of Adam.
+    :param batch_size: rows of every step; at most all of them.
+    :param learning_rate: learning rate of Adam.
     :param kl_warmup: steps over which the weight of the KL term rises to 1; at most a third of all.
-    :param test_fraction: the share of rows held out, in (0, 1).
-    :param seed: of the split, of the models' start and of training.
+    :param test_fraction: share of rows held out, in (0, 1).
+    :param seed: seed of the split, of the models' start and of training.
     """
 
     model: str = "deep-gp"
@@ -48,7 +48,7 @@ class Settings:
     seed: int = 0
 
     def budget(self) -> Budget:
-        """The same numbers, as the benchmark's trials take them."""
+        """The same settings as a budget of the benchmark's trials."""
         return Budget(
             name="compare",
             steps=self.steps,
@@ -63,7 +63,7 @@ class Settings:
         )
 
     def methods(self) -> list[Method]:
-        """What is compared, in the order of training."""
+        """The compared methods, in the order of training."""
         kind, inferences = "Deep GP", ["local", "global"]
         settings: dict[str, Any] = {"num_layers": self.num_layers}
         if self.model == "bnn":

@@ -1,13 +1,13 @@
-"""Running an experiment of the catalogue, and keeping what comes out.
+"""Runs of the catalogue's experiments, and their results.
 
 The module of an experiment has three functions::
 
-    run(*, fast, seed, announce, progress) -> dict    and full, data, where the catalogue has them
+    run(*, fast, seed, announce, progress) -> dict    also full and data, if in the catalogue
     plot(results) -> matplotlib Figure
     summary(results) -> str
 
-`run` gives everything that is worth keeping, ready for JSON. The other two need nothing else, so
-that a figure and a table can be had again from a file of results.
+`run` returns all results, ready for JSON. The other two need nothing else, so a figure and a table
+can be made again from a file of results.
 """
 
 import json
@@ -21,7 +21,7 @@ from gpflow_gi.core.json_file import versions, with_none_for_non_finite, write_j
 from gpflow_gi.experiments.catalogue import EXPERIMENTS, FILES
 
 RESOLUTION = 150
-"""Of figures, in dots per inch."""
+"""Resolution of figures, in dots per inch."""
 
 
 def run(
@@ -36,18 +36,18 @@ def run(
 ) -> dict[str, Any]:
     """Run an experiment.
 
-    :param name: of :data:`~gpflow_gi.experiments.catalogue.EXPERIMENTS`.
-    :param fast: whether to take a minute, with less of everything.
-    :param full: whether to take the longer version, where there is one.
-    :param data: what to run it on, where the catalogue gives a choice; None for the usual.
-    :param seed: of the data, of the models' start and of training.
+    :param name: one of :data:`~gpflow_gi.experiments.catalogue.EXPERIMENTS`.
+    :param fast: True for a short version of about a minute.
+    :param full: True for the longer version, if there is one.
+    :param data: name of the data, if the catalogue gives a choice; None for the default.
+    :param seed: seed of the data, of the models' start and of training.
     :param announce: called with one line before each part of the work.
-    :param progress: whether to show progress bars.
-    :return: the results as they will be read back from JSON, with the experiment's name, the
-        options, the versions of the software and the time that it took in front.
+    :param progress: True to show progress bars.
+    :return: the results as they are after reading from JSON, preceded by the experiment's name, the
+        options, the versions of the software and the duration.
     :raises ValueError: if there is no such experiment, if it has no `full` version or no such
-        `data`, or if both versions are asked for.
-    :raises DataError: if data cannot be had.
+        `data`, or if both versions are requested.
+    :raises DataError: if data are not available.
     """
     if name not in EXPERIMENTS:
         raise ValueError(f"name must be one of {', '.join(EXPERIMENTS)}, but is {name!r}.")
@@ -77,14 +77,14 @@ def run(
         "seconds": time.perf_counter() - started,
         **with_none_for_non_finite(results),
     }
-    # What is drawn and printed now is then what can be drawn and printed again.
+    # So the table and the figure now are the same as those from the file.
     return dict(json.loads(json.dumps(everything, allow_nan=False)))
 
 
 def summary(results: Mapping[str, Any]) -> str:
     """A short table, at most 80 columns wide.
 
-    :param results: from :func:`run`, or read back from JSON.
+    :param results: from :func:`run`, or read from JSON.
     """
     return str(import_module(EXPERIMENTS[results["experiment"]].module).summary(results))
 
@@ -92,8 +92,8 @@ def summary(results: Mapping[str, Any]) -> str:
 def write(results: Mapping[str, Any], folder: Path) -> None:
     """Write the numbers and the figure: :data:`~gpflow_gi.experiments.catalogue.FILES`.
 
-    :param results: from :func:`run`, or read back from JSON.
-    :param folder: must exist.
+    :param results: from :func:`run`, or read from JSON.
+    :param folder: an existing folder.
     """
     numbers, figure = (folder / name for name in FILES)
     write_json(results, numbers)

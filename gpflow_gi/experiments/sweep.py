@@ -21,20 +21,20 @@ from gpflow_gi.plotting import COLOURS
 BOUNDS = {"elbo": "ELBO", "iwbo": "IWBO"}
 
 NATS_SHOWN = 30.0
-"""How far the figure's second panel goes down from the best bound."""
+"""Range of the figure's second panel below the best bound, in nats."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a sweep takes.
+    """Settings of a sweep.
 
-    :param values: of the number.
-    :param arguments: of :func:`gpflow_gi.experiments.cubic_network.untrained_network`, the same for
-        all values.
-    :param training: of each network.
-    :param num_runs: at each value.
-    :param num_rows: of data.
-    :param evaluation: of the bounds.
+    :param values: values of the number.
+    :param arguments: arguments of :func:`gpflow_gi.experiments.cubic_network.untrained_network`,
+        the same for all values.
+    :param training: training of each network.
+    :param num_runs: number of runs at each value.
+    :param num_rows: number of rows of data.
+    :param evaluation: settings of the bounds' estimates.
     """
 
     values: tuple[float, ...]
@@ -50,18 +50,18 @@ _FAST: dict[str, Any] = {
     "num_runs": 1,
     "evaluation": Evaluation(elbo_samples=200, iwbo_samples=200, iwbo_repeats=5),
 }
-"""What is less in a sweep of a minute."""
+"""Reduced settings of a sweep of a minute."""
 
 
 @dataclass(frozen=True)
 class Swept:
-    """A number, and what is known of a sweep over it.
+    """A number, and the settings of a sweep over it.
 
-    :param name: in the figure.
-    :param heading: in the table.
-    :param ticks: values to be named on the axis.
-    :param usual: what a sweep takes.
-    :param fast_values: in a sweep of a minute.
+    :param name: name in the figure.
+    :param heading: heading in the table.
+    :param ticks: values with labels on the axis.
+    :param usual: settings of the usual sweep.
+    :param fast_values: values of a sweep of a minute.
     """
 
     name: str
@@ -71,12 +71,12 @@ class Swept:
     fast_values: tuple[float, ...]
 
     def settings(self, fast: bool) -> Settings:
-        """Those of the usual sweep, or of one of a minute."""
+        """Settings of the usual sweep, or of a sweep of a minute."""
         return replace(self.usual, values=self.fast_values, **_FAST) if fast else self.usual
 
 
 SWEPT = {
-    # Which scale suits the data, if the bound can tell: if it is tight, it has its maximum where
+    # The best scale for the data, as far as the bound shows it: a tight bound has its maximum where
     # the evidence has its own.
     "prior_scale": Swept(
         name="factor on the prior's standard deviation",
@@ -85,7 +85,7 @@ SWEPT = {
         usual=Settings(tuple(10 ** (0.1 * i) for i in range(-5, 6)), {"num_inducing": 100}),
         fast_values=tuple(10 ** (0.25 * i) for i in range(-1, 3)),
     ),
-    # How many are enough, with NealPrior of twice its standard deviation.
+    # The number of inducing points that is enough, with NealPrior of twice its standard deviation.
     "num_inducing": Swept(
         name="inducing points",
         heading="inducing points",
@@ -94,7 +94,7 @@ SWEPT = {
         fast_values=(2, 5, 10, 50),
     ),
 }
-"""By the number's name among the arguments of
+"""The sweeps by the number's name among the arguments of
 :func:`gpflow_gi.experiments.cubic_network.untrained_network`."""
 
 
@@ -108,11 +108,11 @@ def run(
 ) -> dict[str, Any]:
     """Train and measure at every value; see :mod:`gpflow_gi.experiments.study`.
 
-    :param parameter: of :data:`SWEPT`.
-    :param seed: of the data and of the first run at each value.
+    :param parameter: one of :data:`SWEPT`.
+    :param seed: seed of the data and of the first run at each value.
     :return: "settings", "parameter" and "points": at each "value" the bounds of all "runs", and
-        "elbo" and "iwbo" with standard errors over runs (of samples, if there is one run). In nats,
-        for standardised targets.
+        "elbo" and "iwbo" with standard errors over runs (over samples, if there is one run). In
+        nats, for standardised targets.
     """
     settings = SWEPT[parameter].settings(fast)
     data = Cubic.draw(settings.num_rows, seed)
@@ -160,7 +160,7 @@ def plot(results: Mapping[str, Any]) -> Figure:
     """
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     everything, best = figure.subplots(1, 2)
-    # One inducing point is thousands of nats below ten.
+    # The bound of one inducing point is thousands of nats below that of ten.
     everything.set_yscale("symlog", linthresh=100)
     everything.yaxis.set_major_formatter("{x:g}")
     for ax in (everything, best):

@@ -1,9 +1,9 @@
-"""What posteriors say where nothing was observed: three beside NUTS, on the cubic data.
+"""Posteriors where nothing was observed: three approximations and NUTS, on the cubic data.
 
 The paper's section 3.1 and Figure 1: 40 rows, a network of 2 x 50 ReLU units with NealPrior, 100
-inducing points. The question is which of the variational posteriors is nearest to the exact one,
-which NUTS draws from. It is answered by two numbers: the predictive standard deviation in the gap
-between the observed inputs, and the distance between predictive distributions.
+inducing points. The question is: which variational posterior is nearest to the exact one, from
+which NUTS draws? Two numbers answer it: the predictive standard deviation in the gap between the
+observed inputs, and the distance between predictive distributions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gpflow_gi.plotting import COLOURS
 Array = NDArray[np.float64]
 
 METHODS = ("factorised", "local", "global")
-"""Besides NUTS, in the order of the paper's figure."""
+"""Methods besides NUTS, in the order of the paper's figure."""
 
 SHOWN = (-5.0, 5.0)
 """The inputs at which predictions are made, in the inputs' own unit."""
@@ -36,15 +36,15 @@ SHOWN = (-5.0, 5.0)
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run of the experiment takes.
+    """Settings of a run of the experiment.
 
-    :param num_rows: of data.
-    :param num_inducing: of the local and the global posterior.
-    :param training: of the variational posteriors, the same for all.
-    :param num_runs: of each of these, from different starts.
-    :param num_predictive: draws of f from each of them.
-    :param num_elbo: samples for their bounds.
-    :param num_inputs: at which predictions are made.
+    :param num_rows: number of rows of data.
+    :param num_inducing: number of inducing points of the local and the global posterior.
+    :param training: training of the variational posteriors, the same for all.
+    :param num_runs: number of runs of each of them, from different starts.
+    :param num_predictive: number of draws of f from each of them.
+    :param num_elbo: number of samples for their bounds.
+    :param num_inputs: number of inputs at which predictions are made.
     :param nuts: arguments of :func:`gpflow_gi.inference.nuts`.
     """
 
@@ -90,9 +90,9 @@ def run(
 ) -> dict[str, Any]:
     """Train and sample everything; see :mod:`gpflow_gi.experiments.study`.
 
-    :return: "settings", "data", the "inputs" at which predictions are made, and "methods" with
-        what :func:`_comparison` says of each. All is in units of the standardised data, all
-        predictions are of f, without noise, unless they are said to be of y.
+    :return: "settings", "data", the "inputs" at which predictions are made, and "methods" with the
+        values of :func:`_comparison` for each. All values are in units of the standardised data;
+        all predictions are of f, without noise, unless they are said to be of y.
     """
     settings = FAST if fast else USUAL
     data = Cubic.draw(settings.num_rows, seed)
@@ -146,7 +146,7 @@ def run(
 
 @dataclass(frozen=True, eq=False)
 class _Places:
-    """Which of the inputs lie where, [N] each, and the noise's variance."""
+    """Masks for the regions of the inputs, [N] each, and the noise variance."""
 
     gap: NDArray[np.bool_]
     range: NDArray[np.bool_]
@@ -162,7 +162,7 @@ class _Places:
 def _chains(exact: NutsResult, inputs: Array) -> list[Array]:
     """Values of f, one array [T, N] for each chain."""
     num_draws = exact.num_chains * exact.num_draws
-    # So many samples of the model are all the draws, chain after chain.
+    # This number of samples of the model is all the draws, chain after chain.
     f = exact.model.predict_f_samples(inputs, num_draws, full_cov=False, seed=0).numpy()[..., 0]
     return list(np.split(f, exact.num_chains))
 
@@ -170,10 +170,9 @@ def _chains(exact: NutsResult, inputs: Array) -> list[Array]:
 def _comparison(runs: list[Array], chains: list[Array], places: _Places) -> dict[str, Any]:
     """A method's predictions, in curves and in numbers with standard errors.
 
-    The curves are those of all runs together. The numbers are means over runs, with the spread
-    between runs for their errors: chains, where the method is NUTS, which is then compared with
-    itself: each chain with the others. What is left of a distance there comes from the finite
-    number of draws.
+    The curves are those of all runs together. The numbers are means over runs, with standard errors
+    from the spread between runs. For NUTS the runs are chains, and each chain is compared with the
+    others; the remaining distance comes from the finite number of draws.
 
     :param runs: draws of f, [S, N] each.
     :param chains: draws of f by NUTS, [T, N] each.
@@ -200,7 +199,7 @@ def _comparison(runs: list[Array], chains: list[Array], places: _Places) -> dict
 
 
 def _diagnostics(exact: NutsResult) -> dict[str, float]:
-    """Whether the chains can be trusted, at the data and in the gap."""
+    """Convergence diagnostics of the chains, at the data and in the gap."""
     return {
         "largest_r_hat_of_f": float(np.max(exact.r_hat["f"])),
         "smallest_effective_sample_size_of_f": float(np.min(exact.effective_sample_size["f"])),

@@ -1,15 +1,15 @@
-"""How tight the global posterior's bound is: ELBO and IWBO on draws of the cubic data.
+"""Tightness of the global posterior's bound: ELBO and IWBO on draws of the cubic data.
 
-The importance weighted bound of many samples comes near the log evidence; what the ELBO is below it
-is about what the approximate posterior costs. 100 rows, a network of 2 x 50 ReLU units, NealPrior
+The importance weighted bound of many samples is close to the log evidence; the ELBO is lower by
+about the cost of the approximate posterior. 100 rows, a network of 2 x 50 ReLU units, NealPrior
 with twice its standard deviation, 100 inducing points, 10,000 steps of Adam at 0.01.
 
-The noise has its known variance. A run of others, on a draw of their own, had the bounds in
-:data:`PUBLISHED`: two numbers that reached us without their source. Whether it knew or learned the
-noise they do not say; it matters little: learned, it raises the IWBO by 0.1. The evidence changes
-with the draw, by a standard deviation of about sqrt(N/2) = 7 nats, since the noise's sum of squares
-alone does that; the IWBOs of 25 draws had a mean of 78 and a standard deviation of 7. It is the
-distance between the bounds that can be compared.
+The noise has its known variance. :data:`PUBLISHED` holds the bounds of another group's run, on a
+draw of their own: two numbers without a source. They do not say whether the noise was known or
+learned; the effect is small: learning it raises the IWBO by 0.1. The evidence changes with the
+draw, by a standard deviation of about sqrt(N/2) = 7 nats from the noise's sum of squares alone; the
+IWBOs of 25 draws had a mean of 78 and a standard deviation of 7. So compare the distance between
+the bounds, not the bounds.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,20 +26,20 @@ from gpflow_gi.experiments.estimates import mean_and_standard_error, written
 from gpflow_gi.plotting import COLOURS
 
 PUBLISHED = {"elbo": (61.2, 3.9), "iwbo": (66.2, 0.2)}
-"""A run of others: its bounds in nats, and what stands behind its ±, which may be another spread
-than a standard error."""
+"""Bounds of another group's run, in nats, each with the number behind its ±, which may not be a
+standard error."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run of the experiment takes.
+    """Settings of a run of the experiment.
 
-    :param training: of each network.
-    :param num_data_sets: draws of the data.
-    :param num_rows: of each.
-    :param num_inducing: inducing points.
-    :param prior_scale: the factor on the standard deviation of NealPrior.
-    :param evaluation: of the bounds.
+    :param training: training of each network.
+    :param num_data_sets: number of draws of the data.
+    :param num_rows: number of rows of each draw.
+    :param num_inducing: number of inducing points.
+    :param prior_scale: factor on the standard deviation of NealPrior.
+    :param evaluation: settings of the bounds' estimates.
     """
 
     training: Training
@@ -68,8 +68,8 @@ def run(
     """Train and measure a network on every draw; see :mod:`gpflow_gi.experiments.study`.
 
     :return: "settings", "noise", "data_sets" with the bounds and the spread of one sample's log
-        weight on each, their "elbo", "iwbo" and "gap" with standard errors over draws, and what was
-        "published". In nats, for standardised targets.
+        weight on each, their "elbo", "iwbo" and "gap" with standard errors over draws, and the
+        "published" bounds. In nats, for standardised targets.
     """
     settings = FAST if fast else USUAL
     data_sets: list[dict[str, Any]] = []

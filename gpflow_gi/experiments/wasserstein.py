@@ -1,4 +1,4 @@
-"""How far two predictive distributions are from each other, input by input."""
+"""The distance between two predictive distributions, input by input."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,11 +8,12 @@ Array = NDArray[np.float64]
 
 
 def wasserstein_1(first: Array, second: Array) -> Array:
-    """The Wasserstein-1 distance between the distributions that draws stand for.
+    """The Wasserstein-1 distance between the distributions of two sets of draws.
 
-    The mean over all probabilities of the absolute difference of the two quantiles, in the unit of
-    the draws: the least mean distance by which the one has to be moved to become the other. Between
-    S and T draws of one and the same Gaussian it is about 1.25 sqrt(1/S + 1/T) standard deviations.
+    It is the mean over all probabilities of the absolute difference of the two quantiles, in the
+    unit of the draws: the least mean distance by which one distribution has to be moved to become
+    the other. Between S and T draws of the same Gaussian it is about 1.25 sqrt(1/S + 1/T) standard
+    deviations.
 
     :param first: [S, N], S draws at each of N inputs.
     :param second: [T, N].

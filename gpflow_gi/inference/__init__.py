@@ -1,4 +1,4 @@
-"""Posteriors over all weights of a network at once, and methods that find one."""
+"""Posteriors over all weights of a network at once, and methods to find them."""
 
 from .ensemble import Ensemble, ensemble
 from .gaussian import DensityPosterior, Gaussian

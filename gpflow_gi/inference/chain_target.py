@@ -1,4 +1,4 @@
-"""The log joint density as TensorFlow Probability's samplers take it."""
+"""The log joint density in the form that TensorFlow Probability's samplers take."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def joint_distribution(log_joint: LogJoint) -> Any:
 
 
 class _Density(tfp.distributions.Distribution):
-    """A log density as a distribution, such as a joint one is made of."""
+    """A log density as a distribution, as a component of a joint distribution."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class _Density(tfp.distributions.Distribution):
         return tfp.bijectors.Identity()
 
     def _sample_n(self, n: Any, seed: Any = None) -> tf.Tensor:
-        # Chains are given their starts and data are pinned: only shapes of draws are looked at.
+        # Chains have given starts and the data are pinned: only the shapes of draws are used.
         shape = [[n], self._batch_shape_tensor(), self._event_shape_tensor()]
         return tf.zeros(tf.concat(shape, axis=0), self.dtype)
 

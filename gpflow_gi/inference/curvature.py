@@ -1,4 +1,4 @@
-"""The curvature of the log joint density, as Laplace approximations take it."""
+"""The curvature of the log joint density, for Laplace approximations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .log_joint import LogJoint
 from .weight_space import WeightSpace
 
 _CHUNK_SIZE = 4_000_000
-"""Numbers in the largest array of one chunk of rows."""
+"""Size of the largest array of one chunk of rows, in numbers."""
 
 
 def jacobian(space: WeightSpace, theta: tf.Tensor, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -21,7 +21,7 @@ def jacobian(space: WeightSpace, theta: tf.Tensor, X: tf.Tensor) -> tuple[tf.Ten
     :param X: [N, D].
     :return: f [N, P] and J [N, P, L].
     """
-    # A vector for each row, so that one backward pass gives all rows' derivatives of an output.
+    # One vector per row, so that one backward pass gives the derivatives of an output for all rows.
     thetas = tf.repeat(theta[None], tf.shape(X)[0], axis=0)
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(thetas)
@@ -36,7 +36,7 @@ def gauss_newton(log_joint: LogJoint, theta: tf.Tensor, *, diagonal: bool) -> tf
     Lambda_n is the Hessian of -log p(y_n | f_n) (Schraudolph 2002; Immer, Korzepa & Bauer 2021).
 
     :param theta: [L].
-    :param diagonal: give the diagonal alone.
+    :param diagonal: True for the diagonal alone.
     :return: [L, L], or [L].
     """
 

@@ -21,16 +21,16 @@ class Ensemble:
     """Networks at several maxima of the posterior density."""
 
     model: Samples
-    """The mixture of the members, to predict with; it has no density and no bound."""
+    """The mixture of the members, for predictions; it has no density and no bound."""
 
     theta: NDArray[np.floating]
-    """[T, L], a member a row; see :class:`gpflow_gi.inference.WeightSpace`."""
+    """Weights, one member per row, [T, L]; see :class:`gpflow_gi.inference.WeightSpace`."""
 
     log_densities: NDArray[np.floating]
     """Log p(Y, theta) of each member, [T], in nats."""
 
     seconds: float
-    """The time taken, compilation included."""
+    """The time taken in seconds, compilation included."""
 
 
 def ensemble(
@@ -52,14 +52,14 @@ def ensemble(
 
     :param model: as in :func:`map_estimate`.
     :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
-    :param num_members: T, how many.
+    :param num_members: T, the number of members.
     :param steps: as in :func:`map_estimate`.
     :param batch_size: as in :func:`map_estimate`; members see the same minibatches.
     :param learning_rate: as in :func:`map_estimate`.
     :param train_likelihood: as in :func:`map_estimate`; the members share one likelihood.
-    :param seed: of the starts and the minibatches.
-    :return: the members, as a model that predicts.
-    :raises TypeError: if `model` is no DeepGP.
+    :param seed: seed of the starts and of the minibatches.
+    :return: the members, and a model for predictions.
+    :raises TypeError: if `model` is not a DeepGP.
     :raises ValueError: as :func:`map_estimate`.
     """
     started = time.perf_counter()

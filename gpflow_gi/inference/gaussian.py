@@ -18,10 +18,10 @@ from .weight_posterior import WeightPosterior
 
 
 class DensityPosterior(WeightPosterior):
-    """A posterior whose density is known at any theta."""
+    """A posterior with a density that is known at every theta."""
 
     has_density = True
-    """True if there is one."""
+    """True if the posterior has a density."""
 
     @abstractmethod
     def log_density(self, theta: tf.Tensor) -> tf.Tensor:
@@ -31,9 +31,9 @@ class DensityPosterior(WeightPosterior):
 class Gaussian(DensityPosterior):
     """q(theta) = N(mean, root root^T + diag(diagonal^2)): Laplace, full-rank or low-rank VI.
 
-    ``mean`` [L], ``root`` [L, R] and ``diagonal`` [L] are parameters, the latter two None where
-    they were not given. A square root without a diagonal is lower triangular. A root of fewer
-    columns than L needs a diagonal to have a density.
+    ``mean`` [L], ``root`` [L, R] and ``diagonal`` [L] are parameters; the latter two are None if
+    they were not given. A square root without a diagonal is lower triangular. A root with fewer
+    than L columns needs a diagonal to have a density.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class Gaussian(DensityPosterior):
 
         :param model: as in :class:`WeightPosterior`.
         :param mean: [L].
-        :param root: [L, R], of the covariance; square and without a diagonal, its lower triangle
-            counts. None for no such part.
-        :param diagonal: [L], positive standard deviations of independent parts. None for none.
-        :param num_samples: S, where a call does not say otherwise.
+        :param root: root of the covariance, [L, R]. If it is square and there is no diagonal, only
+            its lower triangle is used. None for no root.
+        :param diagonal: [L], positive standard deviations of independent terms. None for none.
+        :param num_samples: S, the default number of samples.
         :raises TypeError: as :class:`WeightPosterior`.
         :raises ValueError: as :class:`WeightPosterior`; if there is neither root nor diagonal; or
             if an array is not finite, has another shape, or a diagonal is not positive.
@@ -134,7 +134,7 @@ class Gaussian(DensityPosterior):
         return tf.matmul(root, root, transpose_b=True)
 
     def kl_from_standard_normal(self) -> tf.Tensor:
-        """KL(q || N(0, I)), [], in nats; of a posterior with a density."""
+        """KL(q || N(0, I)), [], in nats; for a posterior with a density."""
         # 1/2 [ tr C + |mean|^2 - L - log|C| ], where -log q(mean) = 1/2 [ L log 2 pi + log|C| ]
         trace = tf.reduce_sum(self.spread(tf.eye(self.mean.shape[0], dtype=self.mean.dtype)))
         L = self.mean.shape[0]

@@ -28,10 +28,10 @@ PriorPrecision: TypeAlias = Literal["model", "marginal likelihood"]
 Predictor: TypeAlias = Literal["linearised", "weight samples"]
 
 MOST_COORDINATES = 10_000
-"""Of a full covariance, which takes 800 MB then."""
+"""Largest number of weights for a full covariance, which then takes 800 MB."""
 
 _ROUNDS = 5
-"""Of alternations between weights and their prior precision."""
+"""Number of alternations between the weights and their prior precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Laplace:
     """A Gaussian at a maximum of the posterior density, with the inverse curvature there."""
 
     model: Predictive
-    """The predictive that was asked for: `linearised` or `weight_samples`."""
+    """The requested predictive: `linearised` or `weight_samples`."""
 
     linearised: Linearised
     """Predictions of the network linearised at the maximum."""
@@ -54,10 +54,10 @@ class Laplace:
     """The largest derivative of log p(Y, theta) at the maximum, in absolute value."""
 
     prior_precision: dict[Any, float]
-    """By what the prior precision of each layer was multiplied, under its place in the model."""
+    """Factors on the prior precisions of the layers, by their position in the model."""
 
     seconds: float
-    """The time taken, compilation included."""
+    """The time taken in seconds, compilation included."""
 
 
 @dataclass(frozen=True)
@@ -92,25 +92,25 @@ def laplace(
     :param model: as in :func:`map_estimate`.
     :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
     :param structure: "full", a matrix [L, L] of all L weights, or "diagonal".
-    :param curvature: of the log likelihood: "ggn", the generalised Gauss-Newton matrix, which is
-        never negative; or "hessian".
+    :param curvature: curvature of the log likelihood: "ggn", the generalised Gauss-Newton matrix,
+        which is never negative; or "hessian".
     :param prior_precision: "model", the priors as they are; or "marginal likelihood": one factor
-        for each layer, by maximising the approximate evidence in turns with the weights (Immer et
-        al. 2021, "Scalable marginal likelihood estimation"), for priors of a fixed scale.
-    :param predictive: which predictive is ``result.model``: "linearised", of the network that is
-        linear in its weights, for which the Gauss-Newton matrix is right; or "weight samples" in
-        the network itself.
+        for each layer, which maximises the approximate evidence in alternation with the weights
+        (Immer et al. 2021, "Scalable marginal likelihood estimation"); for priors of a fixed scale.
+    :param predictive: the kind of ``result.model``: "linearised", the network linearised in its
+        weights, which matches the Gauss-Newton matrix; or "weight samples", the network itself
+        with weights drawn from the Gaussian.
     :param steps: as in :func:`map_estimate`.
     :param batch_size: as in :func:`map_estimate`.
     :param learning_rate: as in :func:`map_estimate`.
     :param train_likelihood: as in :func:`map_estimate`.
-    :param seed: of the start and the minibatches.
+    :param seed: seed of the start and of the minibatches.
     :return: both predictives, and diagnostics.
-    :raises TypeError: if `model` is no DeepGP.
+    :raises TypeError: if `model` is not a DeepGP.
     :raises ValueError: as :func:`map_estimate`; if an option is unknown; if there are too many
-        weights for a full covariance; if the curvature is not positive, as a Hessian can be where
-        the search has not ended at a maximum; or if the prior precision of a layer cannot be
-        changed.
+        weights for a full covariance; if the curvature is not positive, which is possible for a
+        Hessian if the search did not reach a maximum; or if the prior precision of a layer cannot
+        be changed.
 
     >>> from gpflow_gi.architectures import build_bnn
     >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
@@ -164,8 +164,8 @@ def laplace(
 
 
 def _check_scales(model: DeepGP) -> None:
-    """Refuse priors whose precision cannot be multiplied by a factor."""
-    for layer in WeightSpace(model.prior_model()).coordinates.values():  # of a copy
+    """Refuse priors whose precision cannot be scaled by a factor."""
+    for layer in WeightSpace(model.prior_model()).coordinates.values():  # on a copy
         try:
             layer.prior.rescale(1.0)
         except NotImplementedError as error:
@@ -177,7 +177,7 @@ def _check_scales(model: DeepGP) -> None:
 def _curvature(
     log_joint: LogJoint, theta: tf.Tensor, structure: Structure, curvature: Curvature
 ) -> tf.Tensor:
-    """Of -log p(Y | theta): [L, L], or its diagonal [L]."""
+    """The curvature of -log p(Y | theta): [L, L], or its diagonal [L]."""
     diagonal = structure == "diagonal"
     if curvature == "ggn":
         return gauss_newton(log_joint, theta, diagonal=diagonal)
@@ -196,8 +196,8 @@ def _result(network: DeepGP, mode: _Mode, predictive: Predictor, num_samples: in
         q = Gaussian(network, theta, diagonal=1 / tf.sqrt(H), num_samples=num_samples)
         log_det = tf.reduce_sum(tf.math.log(H))
     else:
-        # With the order of the weights reversed, H = C C^T makes C^-T of H^-1 = C^-T C^-1 lower
-        # triangular when it is turned back.
+        # With the order of the weights reversed, H = C C^T. Then C^-T, from H^-1 = C^-T C^-1, is
+        # lower triangular in the original order.
         C = tf.linalg.cholesky(tf.reverse(mode.curvature + prior, [0, 1]))
         if not np.all(np.isfinite(C.numpy())):
             raise ValueError(_NOT_POSITIVE)
@@ -223,7 +223,7 @@ def _result(network: DeepGP, mode: _Mode, predictive: Predictor, num_samples: in
 def _best_precision(mode: _Mode) -> dict[Any, float]:
     """Factors tau on the layers' prior precisions that maximise the approximate evidence.
 
-    With theta in today's units, z' = sqrt(tau) z:
+    With theta in the current units and z' = sqrt(tau) z:
     sum_l 1/2 [ K_l log tau_l - tau_l |z_l|^2 ] - 1/2 log|H_lik + diag(tau)|
     """
     coordinates = mode.log_joint.space.coordinates
@@ -255,7 +255,7 @@ def _with_precision(
     settings: dict[str, Any],
     seed: tf.Tensor,
 ) -> _Mode:
-    """Change the network's priors, and find the maximum again from the same weights."""
+    """Change the network's priors, and search for the maximum again from the same weights."""
     space = mode.log_joint.space
     parts = []
     for place, layer in space.coordinates.items():

@@ -1,4 +1,4 @@
-"""A network that is linear in its weights."""
+"""A network linearised in its weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .weight_posterior import WeightPosterior
 
 
 class LinearisedDraws(Draws):
-    """f(x) = f(x, mean) + J(x) (theta - mean), integrated over theta or with theta drawn."""
+    """f(x) = f(x, mean) + J(x) (theta - mean), with theta integrated out or drawn."""
 
     def __init__(
         self,
@@ -24,11 +24,11 @@ class LinearisedDraws(Draws):
         kl: tf.Tensor | None,
         log_p_minus_log_q: tf.Tensor | None,
     ) -> None:
-        """Keep what was drawn.
+        """Keep the drawn weights.
 
         :param theta: [S, L]; None to integrate.
-        :param kl: of integrated weights, [] or [S].
-        :param log_p_minus_log_q: of drawn weights, [S].
+        :param kl: KL divergence of integrated weights, [] or [S].
+        :param log_p_minus_log_q: log p - log q of drawn weights, [S].
         """
         self._posterior = posterior
         self._theta = theta
@@ -54,20 +54,20 @@ class LinearisedDraws(Draws):
 
 
 class Linearised(Predictive):
-    """The predictions of a network linearised at the mean of a Gaussian over its weights.
+    """Predictions of a network linearised at the mean of a Gaussian over its weights.
 
-    Then f is a Gaussian process, and weights are integrated exactly (Khan, Immer, Abedi & Korzepa
-    2019; Immer, Korzepa & Bauer 2021). A Laplace approximation of the Gauss-Newton kind is
-    that of this model; samples of its weights in the network itself underfit.
+    Then f is a Gaussian process, and the weights are integrated exactly (Khan, Immer, Abedi &
+    Korzepa 2019; Immer, Korzepa & Bauer 2021). A Laplace approximation with the Gauss-Newton matrix
+    belongs to this model; samples of its weights in the network itself underfit.
 
-    The bounds are those of the linearised model's evidence, which is another than the network's.
+    The bounds are on the evidence of the linearised model, which differs from the network's.
     """
 
     def __init__(self, posterior: Gaussian) -> None:
-        """Take the weights' posterior.
+        """Set the weights' posterior.
 
-        :param posterior: over the weights of the network.
-        :raises TypeError: if it is no :class:`Gaussian`.
+        :param posterior: posterior over the weights of the network.
+        :raises TypeError: if it is not a :class:`Gaussian`.
         """
         super().__init__()
         if not isinstance(posterior, Gaussian):
@@ -79,7 +79,7 @@ class Linearised(Predictive):
 
     @property
     def network(self) -> Any:
-        """The network that is linearised."""
+        """The network before linearisation."""
         return self.posterior_of_weights.network
 
     likelihood = WeightPosterior.likelihood

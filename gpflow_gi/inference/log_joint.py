@@ -13,7 +13,7 @@ from .weight_space import WeightSpace
 
 
 def check_all_data(model: DeepGP, data: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """X [N, D] and Y [N, Q], checked to be all rows of the model.
+    """Return X [N, D] and Y [N, Q] after checking that they are all rows of the model.
 
     :raises ValueError: if they do not fit the model, are not finite or not all of its rows, or if
         the likelihood has no gradients.
@@ -33,7 +33,7 @@ def check_all_data(model: DeepGP, data: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 class LogJoint:
-    """log p(Y, theta): the posterior of all weights, but for a constant.
+    """log p(Y, theta), which is the log posterior of all weights up to a constant.
 
     Shapes: S vectors theta, L coordinates, N rows.
     """

@@ -21,22 +21,22 @@ from .weight_space import WeightSpace
 
 @dataclass(frozen=True, eq=False)
 class MapEstimate:
-    """A maximum of the posterior density of whitened weights."""
+    """A maximum of the posterior density of the whitened weights."""
 
     model: Samples
-    """The network with these weights, to predict with; it has no density and no bound."""
+    """The network with these weights, for predictions; it has no density and no bound."""
 
     theta: NDArray[np.floating]
-    """[L], see :class:`gpflow_gi.inference.WeightSpace`."""
+    """The whitened weights, [L]; see :class:`gpflow_gi.inference.WeightSpace`."""
 
     log_density: float
     """Log p(Y, theta), in nats."""
 
     gradient_norm: float
-    """The largest derivative there, in absolute value; zero at a maximum."""
+    """The largest derivative there in absolute value; zero at a maximum."""
 
     seconds: float
-    """The time taken, compilation included."""
+    """The time taken in seconds, compilation included."""
 
 
 def map_estimate(
@@ -51,23 +51,24 @@ def map_estimate(
 ) -> MapEstimate:
     """Maximise the posterior density of a network's weights, in whitened coordinates.
 
-    A maximum depends on the coordinates: here it is that of z ~ N(0, I), and log s of scale priors,
-    whose density has the Jacobian (MacKay 1992, "A practical Bayesian framework for backpropagation
-    networks"). Starts from a draw of the prior.
+    A maximum depends on the coordinates. Here they are z ~ N(0, I) and, for scale priors, log s,
+    whose density includes the Jacobian (MacKay 1992, "A practical Bayesian framework for
+    backpropagation networks"). The search starts from a draw of the prior.
 
-    :param model: of layers of weights and deterministic layers. Left as it is; its approximate
-        posteriors and inducing inputs play no part.
+    :param model: a model of layers of weights and deterministic layers. It is not changed; its
+        approximate posteriors and inducing inputs are not used.
     :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
-    :param steps: the most steps of L-BFGS, or the steps of Adam.
+    :param steps: the largest number of steps of L-BFGS, or the number of steps of Adam.
     :param batch_size: rows of a step of Adam; None for L-BFGS on all rows.
-    :param learning_rate: of Adam: constant for half of the steps, then falling to zero.
-    :param train_likelihood: whether parameters of the likelihood, such as the noise variance, are
-        maximised over too. Otherwise they stay as they are.
-    :param seed: of the start and the minibatches.
-    :return: the weights, as a model that predicts, and diagnostics.
-    :raises TypeError: if `model` is no DeepGP.
+    :param learning_rate: learning rate of Adam: constant for half of the steps, then falling to
+        zero.
+    :param train_likelihood: True to maximise over parameters of the likelihood too, such as the
+        noise variance. Otherwise they stay fixed.
+    :param seed: seed of the start and of the minibatches.
+    :return: the weights, a model for predictions, and diagnostics.
+    :raises TypeError: if `model` is not a DeepGP.
     :raises ValueError: if a layer has no weights, if the data do not fit the model, are not finite
-        or not all of its rows, if a number makes no sense, or if the density is not finite.
+        or not all of its rows, if a number is invalid, or if the density is not finite.
 
     >>> from gpflow_gi.architectures import build_bnn
     >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
@@ -109,15 +110,15 @@ def search(
     seed: tf.Tensor,
     precise: bool = False,
 ) -> tuple[DeepGP, LogJoint, tf.Tensor]:
-    """Check the arguments of :func:`map_estimate`, and maximise from so many starts.
+    """Check the arguments of :func:`map_estimate`, and maximise from several starts.
 
-    :param num_starts: S, how many.
+    :param num_starts: S, the number of starts.
     :param seed: [2].
     :param precise: see :func:`gpflow_gi.inference.maximise.maximise`.
-    :return: a copy of the network with the likelihood that was learned, its log joint density, and
-        the maxima [S, L].
+    :return: a copy of the network with the learned likelihood, its log joint density, and the
+        maxima [S, L].
     """
-    WeightSpace(model)  # for its errors, before the data's
+    WeightSpace(model)  # raises its errors before those of the data
     X, Y = check_all_data(model, data)
     steps = positive_integer("steps", steps)
     if batch_size is not None:

@@ -14,9 +14,9 @@ from .log_joint import LogJoint
 
 
 def starts(log_joint: LogJoint, num_starts: int, seed: tf.Tensor) -> tf.Tensor:
-    """Draws from the prior, [S, L], nearer to zero where the likelihood would overflow.
+    """Draws from the prior, [S, L], moved towards zero if the likelihood would overflow.
 
-    :param num_starts: S, how many.
+    :param num_starts: S, the number of draws.
     :param seed: [2].
     :raises ValueError: if the log density is not finite near zero either.
     """
@@ -46,13 +46,14 @@ def maximise(
     """Maximise the log joint density from each of S starts, side by side.
 
     :param theta: [S, L], the starts.
-    :param further: variables that are learned with the weights, shared by all S; changed in place.
-    :param steps: of L-BFGS at most, or of Adam.
+    :param further: variables learned with the weights and shared by all S; changed in place.
+    :param steps: the largest number of steps of L-BFGS, or the number of steps of Adam.
     :param batch_size: rows of a step of Adam; None for L-BFGS on all rows.
-    :param learning_rate: of Adam: constant for half of the steps, then falling to zero.
-    :param precise: whether L-BFGS goes on to the limit of double precision, as a Laplace
-        approximation needs it.
-    :param seed: [2], of the minibatches.
+    :param learning_rate: learning rate of Adam: constant for half of the steps, then falling to
+        zero.
+    :param precise: True to run L-BFGS to the limit of double precision, which a Laplace
+        approximation needs.
+    :param seed: [2], seed of the minibatches.
     :return: the maxima, [S, L].
     :raises ValueError: if a value is NaN or infinite at the end.
     """

@@ -15,19 +15,20 @@ from .weight_posterior import WeightPosterior
 
 
 class Mixture(DensityPosterior):
-    """Posteriors of one network with equal weights: mixtures of Laplace approximations, MultiSWAG.
+    """An equal-weight mixture of posteriors of one network: of Laplace approximations, or
+    MultiSWAG.
 
-    The density is that of the mixture where each component has one. The network, its priors and its
-    likelihood are those of the first component.
+    It has a density if each component has one. The network, its priors and its likelihood are those
+    of the first component.
     """
 
     def __init__(self, components: Sequence[WeightPosterior], *, num_samples: int = 1) -> None:
         """Put components together.
 
         :param components: posteriors over the weights of one network.
-        :param num_samples: S, where a call does not say otherwise.
-        :raises TypeError: if they are no list of posteriors over weights.
-        :raises ValueError: if there is none, or they are of networks of different sizes.
+        :param num_samples: S, the default number of samples.
+        :raises TypeError: if they are not a list of posteriors over weights.
+        :raises ValueError: if there is none, or if their networks have different sizes.
         """
         if not isinstance(components, Sequence) or not all(
             isinstance(component, WeightPosterior) for component in components
@@ -48,11 +49,11 @@ class Mixture(DensityPosterior):
 
     @property
     def has_density(self) -> bool:  # type: ignore[override]
-        """True if every component has a density that is known at any theta."""
+        """True if every component has a density that is known at every theta."""
         return all(_has_density(component) for component in self.components)
 
     def sample(self, num_samples: int, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor | None]:
-        """Draw from one component for each of S equal parts of their list; see the base class."""
+        """Draw S samples, stratified over the components; see the base class."""
         which = stratified(num_samples, len(self.components), fold_in(seed, 0))
         drawn = [
             component.sample(num_samples, fold_in(seed, 1 + i))[0]

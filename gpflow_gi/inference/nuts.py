@@ -1,4 +1,4 @@
-"""Sampling the weights' exact posterior: :func:`nuts`."""
+"""Samples from the exact posterior of the weights: :func:`nuts`."""
 
 from __future__ import annotations
 
@@ -25,72 +25,72 @@ from .weight_space import WeightSpace
 Array = NDArray[np.floating]
 
 MOST_WEIGHTS = 10_000
-"""Warn before sampling more."""
+"""Largest number of weights without a warning before sampling."""
 
 _MOST_ROWS = 1000
-"""Of the data, at which function values are watched."""
+"""Largest number of rows of the data at which function values are monitored."""
 
 _CHUNK_SIZE = 4_000_000
-"""Numbers in the largest arrays of one chunk of draws, when function values are computed."""
+"""Size of the largest array of one chunk of draws, in numbers, for function values."""
 
 
 @dataclass(frozen=True, eq=False)
 class NutsResult:
-    """Draws from the posterior of a network's weights, and whether they can be trusted.
+    """Draws from the posterior of a network's weights, and convergence diagnostics.
 
-    Weights have no convergence to speak of: hidden units can be exchanged, and with an odd
-    nonlinearity their signs too, without any change to the function, so that chains which explore
-    the same functions around different copies of a mode look as if they disagreed, though every
-    prediction agrees. R-hat and effective sample sizes are therefore those of what is identified:
-    ``"f"``, the function values at the data (at 1,000 rows spread evenly over them if there are
-    more) and at further inputs if such were given, [rows, P]; ``"log density"``, []; and
-    ``"s of layer i"``, [], where a layer has a ScalePrior, or ``"prior of layer i"``, [E], the
-    coordinates of another prior that has such.
+    The convergence of weights is not measured: hidden units can be exchanged, and with an odd
+    nonlinearity their signs too, without a change of the function. Chains in different copies of
+    the same mode would seem to disagree although all their predictions agree. R-hat and effective
+    sample sizes are therefore those of identified quantities: ``"f"``, the function values at the
+    data (at 1,000 evenly spread rows if there are more) and at further inputs if given, [rows, P];
+    ``"log density"``, []; and ``"s of layer i"``, [], for a layer with a ScalePrior, or
+    ``"prior of layer i"``, [E], for a layer whose prior has other coordinates.
 
     Shapes: T draws in all, chain after chain; K weights to each of P outputs of a layer.
     """
 
     model: Samples
-    """The draws as a posterior over all weights, to predict with; it has no bound."""
+    """The draws as a posterior over all weights, for predictions; it has no bound."""
 
     weights: dict[Any, Array]
-    """[T, K, P] of each layer of weights, under its place in the network's ``layers``, within a
-    block as :class:`gpflow_gi.inference.WeightSpace` has it; a dense layer's bias is the last K."""
+    """Weights [T, K, P] of each layer, by its position in the network's ``layers``; for a block as
+    in
+    :class:`gpflow_gi.inference.WeightSpace`. In a dense layer the last of the K is the bias."""
 
     scales: dict[Any, Array]
-    """The s of each ScalePrior, [T], under the place of its layer."""
+    """The scale s of each ScalePrior, [T], by the position of its layer."""
 
     log_density: Array
     """Log p(Y, z, log s) of each draw, [T], in nats, where z are the weights in units of their
-    prior."""
+    prior standard deviation."""
 
     num_chains: int
-    """How many chains the draws are of."""
+    """Number of chains."""
 
     num_draws: int
-    """Of each chain."""
+    """Number of draws of each chain."""
 
     convergence: Convergence
-    """What `r_hat` and `effective_sample_size` give."""
+    """The values of `r_hat` and `effective_sample_size`."""
 
     divergences: int
-    """How many transitions met an energy so far off that their trajectory was given up."""
+    """Number of transitions that ended early because the energy error was too large."""
 
     acceptance: float
     """The mean acceptance probability along the trajectories."""
 
     step_size: float
-    """In units of the adapted scale of each coordinate; the mean over the draws."""
+    """Mean step size over the draws, in units of the adapted scale of each coordinate."""
 
     leapfrog_steps: float
-    """The mean number of gradients for each draw."""
+    """Mean number of gradients per draw."""
 
     seconds: float
-    """In all, compilation included."""
+    """The time taken in seconds, compilation included."""
 
     @property
     def r_hat(self) -> dict[str, Array]:
-        """Split R-hat of what is identified, see above, and near 1 where chains agree.
+        """Split R-hat of the identified quantities (see above); near 1 if chains agree.
 
         Brooks & Gelman 1998, with each chain split into halves.
         """
@@ -98,7 +98,7 @@ class NutsResult:
 
     @property
     def effective_sample_size(self) -> dict[str, Array]:
-        """Of all chains together, of what is identified, see above (Geyer 1992)."""
+        """Effective sample size of the identified quantities, all chains together (Geyer 1992)."""
         return self.convergence.effective_sample_size
 
 
@@ -118,37 +118,38 @@ def nuts(
     """Draw the weights of a Bayesian neural network from their exact posterior.
 
     The No-U-Turn sampler (Hoffman & Gelman 2014) with Stan's windowed adaptation of the step size
-    and of a diagonal mass matrix, as TensorFlow Probability implements them
-    (``tfp.experimental.mcmc.windowed_adaptive_nuts``), for networks small enough that a few hundred
-    thousand gradients of all the data are to be had. Chains start from independent draws of the
-    prior. All of it is one compiled call, which says nothing until it is done.
+    and of a diagonal mass matrix, as implemented in TensorFlow Probability
+    (``tfp.experimental.mcmc.windowed_adaptive_nuts``). It is for small networks: it needs a few
+    hundred thousand gradients of all the data. Chains start from independent draws of the prior.
+    The whole run is one compiled call, which shows no progress.
 
-    What is sampled is the model that the layers, their priors and the likelihood say, with the
-    constants (noise, learned scales of priors, weights of Keras layers) at their present values.
-    Approximate posteriors play no part, and neither do inducing inputs.
+    It samples the model given by the layers, their priors and the likelihood, with constants
+    (noise, learned scales of priors, weights of Keras layers) at their present values. Approximate
+    posteriors and inducing inputs are not used.
 
-    :param model: of layers of weights, blocks of them and deterministic layers. Left as it is.
+    :param model: a model of layers of weights, blocks of them and deterministic layers. It is not
+        changed.
     :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
-    :param num_draws: kept of each chain; at least 4.
-    :param num_chains: run side by side in one compiled step, which takes as long as the longest of
-        their trajectories.
-    :param num_adaptation_steps: before that, of each chain.
-    :param max_tree_depth: trajectories have less than 2^max_tree_depth gradients. Where they all
-        have as many (see ``leapfrog_steps``), the draws are exact nevertheless, and a smaller
-        depth is sometimes the better use of time.
-    :param target_acceptance: the acceptance probability, as a harmonic mean over chains, that step
-        sizes are adapted to. Closer to 1 means smaller steps.
-    :param inputs: [N*, D], further inputs at which convergence is watched, such as a grid: chains
+    :param num_draws: number of draws of each chain; at least 4.
+    :param num_chains: number of chains. They run side by side in one compiled step, which takes as
+        long as the longest of their trajectories.
+    :param num_adaptation_steps: number of steps of each chain before the draws.
+    :param max_tree_depth: trajectories have fewer than 2^max_tree_depth gradients. If all of them
+        reach the limit (see ``leapfrog_steps``), the draws are still exact, and a smaller depth may
+        be more efficient.
+    :param target_acceptance: target of the step size's adaptation: the acceptance probability, as
+        a harmonic mean over chains. Closer to 1 means smaller steps.
+    :param inputs: [N*, D], further inputs at which convergence is monitored, such as a grid: chains
         agree sooner at the data than between them.
     :param jit_compile: compile with XLA. That takes some tens of seconds, and makes each gradient
         several times faster: a trajectory is a loop of hundreds of small operations.
-    :param seed: of the starts and of the transitions: an integer or a pair of integers.
+    :param seed: seed of the starts and of the transitions: an integer or a pair of integers.
     :return: a new model with the draws, and diagnostics.
-    :raises TypeError: if `model` is no DeepGP.
-    :raises ValueError: if a layer has no weights to sample or a prior that is not known, if the
-        likelihood is a step function or not finite at the data, if the data do not fit the model,
-        are not finite or not all of its rows, if an argument has a value that makes no sense, or
-        if XLA cannot compile the model.
+    :raises TypeError: if `model` is not a DeepGP.
+    :raises ValueError: if a layer has no weights to sample or an unknown prior, if the likelihood
+        is a step function or not finite at the data, if the data do not fit the model, are not
+        finite or not all of its rows, if an argument has an invalid value, or if XLA cannot
+        compile the model.
     :warns UserWarning: beforehand, if there are more than 10,000 weights; afterwards, if R-hat
         is above 1.05, if an effective sample size is below 100, or if trajectories diverged.
     """
@@ -199,7 +200,7 @@ def nuts(
 
 
 def _spread(X: tf.Tensor) -> tf.Tensor:
-    """Rows spread evenly over those of `X`, or all if they are not too many."""
+    """Rows of `X`, spread evenly over it; all rows if there are not too many."""
     num_rows = min(int(X.shape[0]), _MOST_ROWS)
     return tf.gather(X, ((np.arange(num_rows) + 0.5) * X.shape[0] / num_rows).astype(int))
 
@@ -209,17 +210,17 @@ def _spread(X: tf.Tensor) -> tf.Tensor:
 
 @dataclass(frozen=True)
 class _Draws:
-    """What the chains left behind."""
+    """The record of the chains."""
 
     states: Array
-    """[C, T / C, L]"""
+    """Samples of theta, [C, T / C, L]."""
 
     log_density: Array
     acceptance: Array
     diverged: NDArray[np.bool_]
     leapfrog_steps: Array
     step_size: Array
-    """All [C, T / C]."""
+    """Records of the sampler, all [C, T / C]."""
 
 
 def _sample(
@@ -262,7 +263,7 @@ def _sample(
     shape = (num_draws, states.shape[0])
 
     def chain_after_chain(values: tf.Tensor) -> Any:
-        # What all chains share has no axis for them.
+        # Values that all chains share have no axis for chains.
         values = values.numpy().reshape(num_draws, -1)
         return np.broadcast_to(values, shape).T
 
@@ -287,7 +288,7 @@ def _result(
     started: float,
 ) -> NutsResult:
     num_chains, num_draws, size = draws.states.shape
-    # Chain after chain: samples of the model are spread evenly over the record, and so over chains.
+    # Chain after chain: samples of the model are spread evenly over the record, so over the chains.
     states = tf.constant(draws.states.reshape(-1, size))
     coordinates = density.space.coordinates
     weights = {place: layer.weights(states).numpy() for place, layer in coordinates.items()}
@@ -298,7 +299,7 @@ def _result(
         number = place + 1 if isinstance(place, int) else place
         if layer.num_coordinates == 1:
             scales[place] = np.exp(layer.eta(states)[:, 0].numpy())
-            # In the logarithm, since s has a long tail.
+            # The logarithm of s, since s has a long tail.
             quantities[f"s of layer {number}"] = np.log(scales[place])
         elif layer.num_coordinates > 1:
             quantities[f"prior of layer {number}"] = layer.eta(states).numpy()
@@ -319,7 +320,7 @@ def _result(
 
 
 def _function_values(density: LogJoint, states: tf.Tensor, X: tf.Tensor) -> Array:
-    """[T, N, P]"""
+    """Compute f for each draw, [T, N, P]."""
     width = max(max(layer.shape) for layer in density.space.coordinates.values())
     chunk = max(1, _CHUNK_SIZE // (int(X.shape[0]) * width))
     parts = [
@@ -332,7 +333,7 @@ def _function_values(density: LogJoint, states: tf.Tensor, X: tf.Tensor) -> Arra
 def _complaints(
     result: NutsResult, num_adaptation_steps: int, target_acceptance: float
 ) -> list[str]:
-    """What a user should know before using the draws, in sentences."""
+    """Warnings about the draws, in sentences."""
     complaints = []
     total = result.num_chains * result.num_draws
     longer = (

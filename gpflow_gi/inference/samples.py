@@ -13,12 +13,12 @@ from .weight_posterior import WeightPosterior
 
 
 class Samples(WeightPosterior):
-    """Vectors of weights from somewhere else, each as good as any other.
+    """A posterior that is a set of equally weighted samples of the weights.
 
-    A Markov chain's draws, the members of an ensemble, or one point. There is no density q, and so
-    no bound.
+    Examples are the draws of a Markov chain, the members of an ensemble, or one point. There is no
+    density q, and so no bound.
 
-    ``theta``, [T, L], is a parameter, which is not trained.
+    ``theta``, [T, L], is a parameter that is not trained.
     """
 
     def __init__(self, model: DeepGP, theta: Any, *, num_samples: int = 1) -> None:
@@ -26,7 +26,7 @@ class Samples(WeightPosterior):
 
         :param model: as in :class:`WeightPosterior`.
         :param theta: [T, L], T samples of the whitened weights.
-        :param num_samples: S, where a call does not say otherwise.
+        :param num_samples: S, the default number of samples.
         :raises TypeError: as :class:`WeightPosterior`.
         :raises ValueError: as :class:`WeightPosterior`, or if `theta` is not finite or has another
             shape.
@@ -38,8 +38,8 @@ class Samples(WeightPosterior):
     def sample(self, num_samples: int, seed: tf.Tensor) -> tuple[tf.Tensor, None]:
         """Choose S of the T samples, one from each of S equal parts of the record.
 
-        :param num_samples: S, how many; with S = T all are chosen, in their order.
-        :param seed: [2], of the choice.
+        :param num_samples: S; with S = T all samples are chosen, in their order.
+        :param seed: [2], seed of the choice.
         :return: theta [S, L], and None: there is no density.
         """
         return tf.gather(self.theta, stratified(num_samples, self.theta.shape[0], seed)), None
@@ -53,10 +53,10 @@ class Samples(WeightPosterior):
 
 
 def stratified(num_samples: int, num_parts: int, seed: tf.Tensor) -> tf.Tensor:
-    """Numbers below `num_parts`, one from each of S equal parts of them, in ascending order: [S].
+    """Integers below `num_parts`, one from each of S equal parts, in ascending order: [S].
 
-    :param num_samples: S, how many.
-    :param num_parts: T, how many.
+    :param num_samples: the number of samples, S.
+    :param num_parts: the number of parts, T.
     :param seed: [2].
     """
     # floor((s + u_s) T / S), u_s ~ U(0, 1)

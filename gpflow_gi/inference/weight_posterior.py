@@ -15,7 +15,7 @@ from .weight_space import WeightSpace
 
 
 class WeightDraws(Draws):
-    """The functions of drawn weights."""
+    """Functions with drawn weights."""
 
     is_function = True
 
@@ -25,7 +25,7 @@ class WeightDraws(Draws):
         """Keep the weights.
 
         :param theta: [S, L].
-        :param log_p_minus_log_q: [S], or None without a density.
+        :param log_p_minus_log_q: [S], or None if there is no density.
         """
         self._space = space
         self.theta = theta
@@ -47,9 +47,9 @@ class WeightDraws(Draws):
 class WeightPosterior(Predictive):
     """q(theta) over all whitened weights of a network: see :class:`WeightSpace`.
 
-    A subclass says how to :meth:`sample`; the base class draws functions by it, and so has every
-    bound and prediction of a :class:`~gpflow_gi.models.Predictive`. If its parameters are trainable
-    and it has a density, :func:`gpflow_gi.fit` trains it.
+    A subclass implements :meth:`sample`. The base class uses it to draw functions, and so has every
+    bound and prediction of a :class:`~gpflow_gi.models.Predictive`. If the parameters are trainable
+    and there is a density, :func:`gpflow_gi.fit` trains it.
 
     Shapes: S samples, L coordinates.
     """
@@ -57,12 +57,12 @@ class WeightPosterior(Predictive):
     def __init__(self, model: DeepGP, *, num_samples: int = 1) -> None:
         """Copy the network.
 
-        :param model: the layers, their priors and the likelihood; see :class:`WeightSpace`. Its own
-            approximate posteriors play no part, and neither do inducing inputs.
-        :param num_samples: S for the bound, where a call does not say otherwise.
-        :raises TypeError: if `model` is no DeepGP.
+        :param model: the layers, their priors and the likelihood; see :class:`WeightSpace`. The
+            approximate posteriors and inducing inputs of this model are not used.
+        :param num_samples: S for the bound, the default number of samples.
+        :raises TypeError: if `model` is not a DeepGP.
         :raises ValueError: if a layer cannot be part of a vector of weights, or if `num_samples` is
-            no positive integer.
+            not a positive integer.
         """
         super().__init__()
         WeightSpace(model)  # for its errors
@@ -73,19 +73,19 @@ class WeightPosterior(Predictive):
     def sample(self, num_samples: int, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor | None]:
         """Draw theta ~ q.
 
-        :param num_samples: S, how many.
+        :param num_samples: the number of samples, S.
         :param seed: [2].
-        :return: theta [S, L], and log q(theta) [S], in nats, or None without a density.
+        :return: theta [S, L], and log q(theta) [S], in nats, or None if there is no density.
         """
 
     @property
     def space(self) -> WeightSpace:
-        """The vectors theta, with the priors as they are now."""
+        """The space of the vectors theta, with the present priors."""
         return WeightSpace(self.network)
 
     @property
     def likelihood(self) -> Likelihood:
-        """p(y | f), the network's."""
+        """The likelihood p(y | f) of the network."""
         return self.network.likelihood
 
     @property
@@ -95,16 +95,16 @@ class WeightPosterior(Predictive):
 
     @property
     def output_dim(self) -> int:
-        """P, of the last layer."""
+        """P, the number of outputs of the last layer."""
         return self.network.output_dim
 
     @property
     def input_shape(self) -> tuple[int, ...] | None:
-        """(D,), or (H, W, C) of images."""
+        """Shape (D,), or (H, W, C) of images."""
         return self.network.input_shape
 
     def draw(self, num_samples: int, seed: Seed = None, *, joint: bool = False) -> WeightDraws:
-        """Draw S functions; those of weights are joint in any case.
+        """Draw S functions. Functions of weights are always joint over rows.
 
         See :meth:`Predictive.draw <gpflow_gi.models.Predictive.draw>`.
         """

@@ -20,12 +20,12 @@ from ..models.connections import describe
 class WeightSpace:
     """The vectors theta of all whitened weights of a network, with prior z ~ N(0, I).
 
-    The weights of a layer are w = R z, with R the root of their prior's covariance. Where that is
+    The weights of a layer are w = R z, with R the root of their prior's covariance. If the prior is
     random, as in :class:`gpflow_gi.priors.ScalePrior`, its unconstrained coordinates eta (log s)
-    stand behind the layer's z. A vector has z and eta of the first layer, then of the next.
+    follow the layer's z. A vector has z and eta of the first layer, then those of the next.
 
-    It holds no data, and nothing of its own but places in the vector: priors are read when a method
-    is called.
+    It holds no data; it stores only positions in the vector. Priors are read when a method is
+    called.
 
     Shapes: S vectors, L coordinates, N rows, D inputs, P outputs of the last layer.
 
@@ -40,22 +40,22 @@ class WeightSpace:
     """
 
     def __init__(self, model: DeepGP) -> None:
-        """Find out which coordinates there are.
+        """Find the coordinates of a network.
 
-        :param model: of layers of weights, dense or convolutional, blocks of them, and
+        :param model: a model of layers of weights (dense or convolutional), blocks of them, and
             deterministic layers.
-        :raises TypeError: if `model` is no DeepGP.
-        :raises ValueError: if a layer has no weights, or a prior that does not say its coordinates;
+        :raises TypeError: if `model` is not a DeepGP.
+        :raises ValueError: if a layer has no weights, or a prior without defined coordinates;
             the message names the layer.
         """
         if not isinstance(model, DeepGP):
             raise TypeError(f"model must be a gpflow_gi.models.DeepGP, but is {shown(model)}.")
         self.coordinates: dict[Any, LayerCoordinates] = {}
-        """Of each layer of weights, under its place in the model's list of layers; within a block
-        under (place of the block, 0 of the chain or 1 of the shortcut, place there)."""
+        """Coordinates of each layer of weights, by its position in the model's list of layers; in a
+        block by (position of the block, 0 for the chain or 1 for the shortcut, position there)."""
 
         self.size = 0
-        """L"""
+        """L, the number of coordinates."""
 
         self._functions = self._chain(model.layers, ())
 
@@ -66,7 +66,7 @@ class WeightSpace:
 
     @property
     def is_standard_normal(self) -> bool:
-        """True if the prior of theta is N(0, I): no prior has coordinates of its own."""
+        """True if the prior of theta is N(0, I), because no prior has its own coordinates."""
         return self.size == self.num_weights
 
     def log_prior(self, theta: tf.Tensor) -> tf.Tensor:
@@ -77,15 +77,15 @@ class WeightSpace:
         """The network's outputs f.
 
         :param theta: [S, L].
-        :param X: [N, D], or [S, N, D] with other rows for each vector.
+        :param X: [N, D], or [S, N, D] with different rows for each vector.
         :return: [S, N, P].
         """
         return _apply(self._functions, theta, X)
 
     def draw_prior(self, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
-        """Vectors from the prior, [S, L].
+        """Draw vectors from the prior, [S, L].
 
-        :param num_samples: S, how many.
+        :param num_samples: the number of samples, S.
         :param seed: [2].
         """
         parts = []
@@ -104,7 +104,7 @@ class WeightSpace:
     def _function(
         self, layer: Layer | Deterministic, place: tuple[int, ...]
     ) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
-        """(theta, F below) -> F."""
+        """The function from (theta, values of the layer below) to the layer's values."""
         if isinstance(layer, Deterministic):
             function = layer
             return lambda theta, F: function(F)
@@ -127,19 +127,19 @@ class WeightSpace:
 
 
 class LayerCoordinates:
-    """One layer's part of theta: z of its weights, and eta of its prior."""
+    """The coordinates of one layer in theta: z of its weights, and eta of its prior."""
 
     def __init__(self, layer: WeightLayer, start: int, name: str) -> None:
-        """Take the coordinates from a place on.
+        """Set the position of the layer's coordinates.
 
-        :param start: the place of the layer's first coordinate.
-        :param name: of the layer, for the error.
-        :raises ValueError: if its prior does not say its coordinates.
+        :param start: index of the layer's first coordinate.
+        :param name: name of the layer, for the error.
+        :raises ValueError: if its prior does not define its coordinates.
         """
         self._layer = layer
         self.prior = layer.prior
         self.shape = (layer.num_weights, layer.output_shape[-1])
-        """K weights to each of P outputs, of a convolution P filters."""
+        """K weights to each of P outputs; in a convolution P filters."""
 
         self.num_weights = math.prod(self.shape)
         self.num_coordinates = layer.prior.num_coordinates
@@ -165,7 +165,7 @@ class LayerCoordinates:
         return self._layer.prior.root_of(self.eta(theta), self.shape[0]).times(self.z(theta))
 
     def function(self, theta: tf.Tensor) -> LayerFunction:
-        """The layer's functions, of the vectors [S, L]."""
+        """The layer's functions for the vectors [S, L]."""
         return self._layer.draw_of(self.weights(theta))
 
     def log_prior(self, theta: tf.Tensor) -> tf.Tensor:

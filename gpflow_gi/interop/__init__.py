@@ -1,4 +1,4 @@
-"""Models from other libraries, which are imported only when a model is converted, and for Keras."""
+"""Conversion of models from other libraries, and to Keras; each library is imported when needed."""
 
 from .gpflux import from_gpflux
 from .keras import KerasDeepGP, as_keras_model

@@ -21,20 +21,20 @@ from ..posteriors import LocalInducing
 def from_gpflux(model: Any) -> DeepGP:
     """A ``gpflux.models.DeepGP`` as a :class:`~gpflow_gi.models.DeepGP` of local layers.
 
-    The bound is the same in expectation: both are the doubly stochastic one of Salimbeni &
-    Deisenroth (2017). Two things differ slightly. The jitter on kernel matrices is GPflow's default
-    in both, but relative to the kernel's variance here. And GPflux's ``elbo`` includes the log
-    densities of priors on the kernels' parameters, which here belong to ``training_loss``.
+    The bound is the same in expectation: both are the doubly stochastic bound of Salimbeni &
+    Deisenroth (2017). There are two small differences. The jitter on kernel matrices is GPflow's
+    default in both, but here it is relative to the kernel's variance. GPflux's ``elbo`` includes
+    the log densities of priors on the kernels' parameters; here they are part of ``training_loss``.
 
-    Nothing is shared: training one model leaves the other alone. Values and trainable flags are
-    carried over, and kernels or mean functions that layers had in common still are. Layers that
+    The two models share nothing: training one does not change the other. Values and trainable flags
+    are copied; kernels or mean functions that layers share are still shared. Layers that
     parameterise q(u) itself (``whiten=False``) are converted to the whitened q(z), u = L z.
     Keras layers between the GP layers become deterministic layers.
 
-    :param model: the ``gpflux.models.DeepGP``, not the Keras model that ``as_training_model`` or
-        ``as_prediction_model`` make of it.
-    :return: a model whose number of samples is that of the samples which GPflux draws (1 unless a
-        hidden layer's ``num_samples`` says otherwise).
+    :param model: the ``gpflux.models.DeepGP``, not the Keras model from ``as_training_model`` or
+        ``as_prediction_model``.
+    :return: a model with the number of samples that GPflux draws (1 unless a hidden layer sets
+        ``num_samples``).
     :raises ImportError: if GPflux is not installed.
     :raises TypeError: if `model` is something else, or has a layer, a kernel or an inducing
         variable without a counterpart here; the message names the layer.
@@ -47,11 +47,11 @@ def from_gpflux(model: Any) -> DeepGP:
             f"model must be a gpflux.models.DeepGP, but is a {type(model).__name__}. Give the "
             "object that as_training_model() and as_prediction_model() belong to."
         )
-    copies: dict[int, Any] = {}  # what is shared within the model stays shared within its copy
+    copies: dict[int, Any] = {}  # parts that the model shares are shared in its copy too
     layers = []
     for i, layer in enumerate(model.f_layers):
         name = f"f_layers[{i}] ({type(layer).__name__} {layer.name!r})"
-        # A subclass may compute anything.
+        # A subclass may compute something else.
         if type(layer) is gpflux.layers.GPLayer:
             layers.append(_gp_layer(layer, name, copies))
         else:
@@ -103,7 +103,7 @@ def _supported_kernel(kernel: Kernel, name: str) -> Kernel:
 
 
 def _inducing_inputs(inducing_variable: Any, name: str) -> Any:
-    """The variable that holds Z, [M, D]; the first, where equal ones serve several outputs."""
+    """The variable that holds Z, [M, D]; the first one if equal ones serve several outputs."""
     parts = (
         inducing_variable.inducing_variables
         if isinstance(inducing_variable, MultioutputInducingVariables)
@@ -127,7 +127,7 @@ def _inducing_inputs(inducing_variable: Any, name: str) -> Any:
 
 
 def _whiten(layer: GPLayer, posterior: LocalInducing) -> None:
-    """Take what `posterior` holds for a Gaussian over u = L z, and make it the one over z."""
+    """Convert `posterior` from a Gaussian over u = L z to one over z."""
     q_mu, q_sqrt = posterior.q_mu.numpy(), posterior.q_sqrt.numpy()
     for kernel, outputs in layer.kernels:
         basis = KernelBasis(kernel, tf.convert_to_tensor(posterior.inducing_inputs))
@@ -139,7 +139,7 @@ def _whiten(layer: GPLayer, posterior: LocalInducing) -> None:
 
 
 def _keras_layer(layer: Any, name: str) -> Any:
-    """A copy of a layer that is a function of each row, the same in training and after."""
+    """A copy of a layer that is a function of each row, the same in training and prediction."""
     libraries = {base.__module__.split(".")[0] for base in type(layer).__mro__}
     if libraries & {"gpflux", "tensorflow_probability"}:
         raise TypeError(
@@ -162,8 +162,8 @@ def _keras_layer(layer: Any, name: str) -> Any:
             f"{name} adds a loss of its own, such as a regulariser's, to GPflux's bound. Remove it."
         )
     if not layer.weights:
-        return layer  # nothing to be shared
-    # Once part of a Keras model, a layer cannot be deep-copied.
+        return layer  # it has no variables to share
+    # A layer that is part of a Keras model cannot be deep-copied.
     copy = type(layer).from_config(layer.get_config())
     copy.build_from_config(layer.get_build_config())
     copy.set_weights(layer.get_weights())
@@ -171,5 +171,5 @@ def _keras_layer(layer: Any, name: str) -> Any:
 
 
 def _num_samples(hidden_layers: list[Any]) -> int:
-    """GPflux's samples: every hidden layer that draws several does so for each from below."""
+    """GPflux's number of samples: every hidden layer with several samples multiplies it."""
     return int(np.prod([getattr(layer, "num_samples", None) or 1 for layer in hidden_layers]))

@@ -24,8 +24,8 @@ from ..training.recovery import EpochRecovery
 from ..training.steps import NON_FINITE
 
 WEIGHTS = ".weights.h5"
-"""How the names of files with weights end. Keras' other formats leave out, or mix up, what no Keras
-layer holds."""
+"""Ending of the names of weight files. Keras' other formats lose or mix up the variables that are
+not in Keras layers."""
 
 
 def as_keras_model(
@@ -40,12 +40,12 @@ def as_keras_model(
     :param model: a :class:`~gpflow_gi.models.Predictive`.
     :param num_samples: S, for the bound; None for the model's own number.
     :param prediction_samples: S, for predictions.
-    :param seed: of the samples. The order of the rows is Keras' own:
-        ``tf_keras.utils.set_random_seed`` decides on it.
+    :param seed: seed of the samples. Keras shuffles the rows itself, with the seed set by
+        ``tf_keras.utils.set_random_seed``.
     :return: a model of GPflow's Keras, ``gpflow.keras.tf_keras``.
-    :raises TypeError: if `model` is something else.
-    :raises ValueError: if a number of samples is not positive, if `seed` is no seed, or inside the
-        scope of a strategy with several replicas.
+    :raises TypeError: if `model` is not one of these.
+    :raises ValueError: if a number of samples is not positive, if `seed` is not a seed, or inside
+        the scope of a strategy with several replicas.
     """
     if not isinstance(model, Predictive):
         raise TypeError(
@@ -63,31 +63,31 @@ def as_keras_model(
 
 
 class KerasDeepGP(tf_keras.Model):
-    """What :func:`as_keras_model` returns; ``deep_gp`` is the model inside.
+    """The class of :func:`as_keras_model`'s result; ``deep_gp`` is the model inside.
 
-    What is minimised, and reported as "loss", is the negative bound per row: for a batch of B of
-    the N rows::
+    Training minimises the negative bound per row, reported as "loss": for a batch of B of the N
+    rows::
 
         - 1/B sum_n E log p(y_n | f_n) + 1/N sum_l KL(q(z_l) || p(z_l)),
 
-    less the log prior density of the parameters over N where parameters have priors. Beside it
-    stand its two terms per row, "expected_log_likelihood" and "kl", all in nats. An epoch's numbers
-    are means over its rows: a last batch of fewer rows counts for less.
+    minus the log prior density of the parameters divided by N, if parameters have priors. Its two
+    terms per row, "expected_log_likelihood" and "kl", are reported too; all are in nats. The
+    numbers of an epoch are means over its rows: a last batch of fewer rows has less weight.
 
-    Numbers of the validation data ("val_loss" and so on) are the same formula at its rows, with the
-    same samples after every epoch. "val_expected_log_likelihood" leaves out the KL divergence,
-    which has nothing to do with those rows.
+    The numbers of the validation data ("val_loss" and so on) are the same formula at its rows, with
+    the same samples after every epoch. "val_expected_log_likelihood" does not contain the KL
+    divergence, which does not depend on those rows.
 
     A step is a function of the batch, the parameters, the seed and the optimizer's number of
-    iterations, and draws the samples that :func:`gpflow_gi.fit` draws at its step of that number.
+    iterations. It draws the same samples as :func:`gpflow_gi.fit` at its step of that number.
     """
 
     def __init__(
         self, model: Predictive, num_samples: int, prediction_samples: int, seed: tf.Tensor
     ) -> None:
-        """Wrap a model; :func:`as_keras_model` is how to do so.
+        """Wrap a model; use :func:`as_keras_model` instead.
 
-        :param model: what is trained, in place.
+        :param model: the model to train, in place.
         :param num_samples: S, for the bound.
         :param prediction_samples: S, for predictions.
         :param seed: [2].
@@ -99,7 +99,7 @@ class KerasDeepGP(tf_keras.Model):
         self._prediction_samples = prediction_samples
         self._sample_seed = seed
         means = [tf_keras.metrics.Mean(name, dtype) for name in _REPORTED]
-        # Set past Keras, which would count what the means hold among the model's weights.
+        # Set without Keras, which would count the variables of the means among the model's weights.
         object.__setattr__(self, "_means", means)
         self._traced_for: list[int] = []
         self.built = True
@@ -118,12 +118,12 @@ class KerasDeepGP(tf_keras.Model):
         """Set the optimizer.
 
         :param optimizer: from ``gpflow.keras.tf_keras.optimizers``, or the name of one.
-        :param loss: must be left out: it is the model's own.
+        :param loss: must be omitted: the model has its own loss.
         :param run_eagerly: as Keras' argument.
         :param steps_per_execution: as Keras' argument.
-        :raises TypeError: if `optimizer` comes from somewhere else.
-        :raises ValueError: if `optimizer` is no name of one, if anything else is given, or if the
-            optimizer was used for another model before.
+        :raises TypeError: if `optimizer` is not from there.
+        :raises ValueError: if `optimizer` is not the name of one, if another argument is given, or
+            if the optimizer was used for another model before.
         """
         given = [name for name, value in {"loss": loss, **refused}.items() if value is not None]
         if given:
@@ -140,7 +140,7 @@ class KerasDeepGP(tf_keras.Model):
                 raise ValueError(
                     f"optimizer must be the name of one of Keras, but is {shown(optimizer)}."
                 ) from None
-        # Built at once, so that load_weights finds the optimizer's state in its place.
+        # Built now, so that load_weights finds the optimizer's state.
         make_optimizer(optimizer, None, list(self.deep_gp.trainable_variables))
         super().compile(optimizer, run_eagerly=run_eagerly, steps_per_execution=steps_per_execution)
 
@@ -163,25 +163,25 @@ class KerasDeepGP(tf_keras.Model):
         :param x: ``{"inputs": X, "targets": Y}`` with X [N, D] and Y [N, Q], all rows that the
             model was built for (its num_data); or a ``tf.data.Dataset`` or Keras ``Sequence`` of
             batches of that form.
-        :param y: must be left out.
-        :param batch_size: B; Keras takes 32 by itself.
+        :param y: must be omitted.
+        :param batch_size: B; Keras' default is 32.
         :param epochs: as Keras' argument.
         :param verbose: as Keras' argument.
-        :param callbacks: as Keras' argument; those that save whole models, or draw histograms of
-            Keras layers, are refused.
+        :param callbacks: as Keras' argument; callbacks that save whole models, or draw histograms
+            of Keras layers, are refused.
         :param validation_split: as Keras' argument: the share of the rows, the last ones, that are
-            not trained on. The others must be as many as the model was built for.
+            not for training. The others must be as many as the model was built for.
         :param validation_data: in the form of `x`.
-        :param recover: as that of :func:`gpflow_gi.fit`, but that training goes back to the start
-            of the epoch: Keras cannot start within one. Callbacks see the epoch begin once more.
+        :param recover: as in :func:`gpflow_gi.fit`, but training goes back to the start of the
+            epoch: Keras cannot start within one. Callbacks see the start of the epoch again.
         :param options: Keras' other arguments. Weights of rows and classes are refused.
-        :return: Keras' history, in whose ``recoveries`` stands what was changed to go on.
+        :return: Keras' history; its ``recoveries`` list the changes made by `recover`.
         :raises RuntimeError: if the model was not compiled.
-        :raises ValueError: if the data do not fit the model, or if a callback asks for what this
-            model cannot do.
-        :raises NonFiniteError: at a bound or gradient that is NaN or infinite, if `recover` is
-            False or did not help. The model is then what it was when that epoch began.
-        :warns RecoveryWarning: of every change that `recover` made.
+        :raises ValueError: if the data do not fit the model, or if a callback needs something that
+            this model cannot do.
+        :raises NonFiniteError: if the bound or a gradient is NaN or infinite, and `recover` is
+            False or did not help. The model is then in its state from the start of that epoch.
+        :warns RecoveryWarning: for every change that `recover` makes.
         """
         self._refuse_weights(y, options)
         self._assert_compile_was_called()
@@ -198,7 +198,7 @@ class KerasDeepGP(tf_keras.Model):
         variables = list(self.deep_gp.trainable_variables)
         make_optimizer(self.optimizer, None, variables)
         if self._traced_for != [id(variable) for variable in variables]:
-            self.train_function = None  # Keras would go on with the parameters of the last time
+            self.train_function = None  # Keras would otherwise use the parameters of the last call
             self._traced_for = [id(variable) for variable in variables]
         start = _EpochStart([*self.deep_gp.variables, *self.optimizer.variables])
         recovery = EpochRecovery(self.deep_gp, self.optimizer)
@@ -234,9 +234,9 @@ class KerasDeepGP(tf_keras.Model):
     def train_step(self, data: Any) -> dict[str, tf.Tensor]:
         """Keras' hook: one step on a batch.
 
-        :param data: what Keras makes of that of :meth:`fit`.
+        :param data: Keras' form of the data of :meth:`fit`.
         :return: the means so far, [], by name, in nats.
-        :raises ValueError: if nothing that is trained has an influence on the bound.
+        :raises ValueError: if the bound does not depend on any trained variable.
         """
         batch = _pair(data)
         variables = list(self.deep_gp.trainable_variables)
@@ -260,11 +260,11 @@ class KerasDeepGP(tf_keras.Model):
     def evaluate(
         self, x: Any = None, y: Any = None, batch_size: int | None = None, **options: Any
     ) -> Any:
-        """The loss and its terms, as Keras' ``evaluate`` gives them.
+        """Compute the loss and its terms, as Keras' ``evaluate`` does.
 
-        :param x: as that of :meth:`fit`, with any number of rows.
-        :param y: must be left out.
-        :param batch_size: B; Keras takes 32 by itself.
+        :param x: as in :meth:`fit`, with any number of rows.
+        :param y: must be omitted.
+        :param batch_size: B; Keras' default is 32.
         :param options: Keras' other arguments.
         :return: as Keras': the loss and its two terms per row, in nats.
         :raises RuntimeError: if the model was not compiled.
@@ -277,7 +277,7 @@ class KerasDeepGP(tf_keras.Model):
     def test_step(self, data: Any) -> dict[str, tf.Tensor]:
         """Keras' hook: the loss of a batch.
 
-        :param data: what Keras makes of that of :meth:`evaluate`.
+        :param data: Keras' form of the data of :meth:`evaluate`.
         :return: the means so far, [], by name, in nats.
         """
         batch = _pair(data)
@@ -287,18 +287,18 @@ class KerasDeepGP(tf_keras.Model):
 
     @property
     def metrics(self) -> list[Any]:
-        """The means that Keras reports and starts anew at every epoch."""
+        """The means that Keras reports and resets at every epoch."""
         return self._means
 
     def predict(self, x: Any, batch_size: int | None = None, **options: Any) -> Any:
-        """Mean and variance of new targets: those of the model's ``predict_y``.
+        """Compute mean and variance of new targets with the model's ``predict_y``.
 
         :param x: X [N, D], or images [N, H, W, C], or a ``tf.data.Dataset`` or Keras ``Sequence``
             of batches of it.
-        :param batch_size: None for all rows at once, in bounded memory. In batches, a row's number
-            among those of its batch decides on its noise.
+        :param batch_size: None for all rows at once, in bounded memory. With batches, the noise of
+            a row depends on its position in its batch.
         :param options: Keras' other arguments.
-        :return: two arrays [N, Q], in the units of the targets and their square; the same at every
+        :return: two arrays [N, Q], in the units of the targets and their square; the same in every
             call.
         :raises ValueError: if `x` does not fit the model, is not finite or has no rows.
         """
@@ -330,21 +330,21 @@ class KerasDeepGP(tf_keras.Model):
         """Write all weights, and the optimizer's state, to a file.
 
         :param filepath: must end in ".weights.h5".
-        :param overwrite: whether to replace a file without asking.
+        :param overwrite: True to replace an existing file without asking.
         :param save_format: "h5" or None, which mean the same.
         :param options: has no effect.
-        :raises ValueError: if another format is asked for.
+        :raises ValueError: if another format is requested.
         """
         _check_path(filepath, save_format)
         super().save_weights(filepath, overwrite)
 
     def load_weights(self, filepath: Any, **options: Any) -> None:
-        """Bring back what :meth:`save_weights` wrote, all of it or nothing.
+        """Restore the variables that :meth:`save_weights` wrote, all or none.
 
         :param filepath: must end in ".weights.h5".
-        :param options: Keras' other arguments, which must be left out.
-        :raises ValueError: if it does not, if an option is given, or if the file cannot be read or
-            does not fit the model.
+        :param options: Keras' other arguments, which must be omitted.
+        :raises ValueError: if the path is wrong, if an option is given, or if the file cannot be
+            read or does not fit the model.
         """
         _check_path(filepath, None)
         if any(options.values()):
@@ -357,9 +357,9 @@ class KerasDeepGP(tf_keras.Model):
             raise ValueError(f"{os.fspath(filepath)} cannot be read: {error}") from None
 
     def save_own_variables(self, store: Any) -> None:
-        """Keras' hook: the weights that are no Keras layer's, or in one that Keras does not see.
+        """Keras' hook: save the variables that Keras does not find in a Keras layer.
 
-        :param store: from names to arrays.
+        :param store: a map from names to arrays.
         """
         for i, variable in enumerate(self.deep_gp.variables):
             store[str(i)] = variable.numpy()
@@ -369,8 +369,8 @@ class KerasDeepGP(tf_keras.Model):
     def load_own_variables(self, store: Any) -> None:
         """Keras' hook: the inverse of :meth:`save_own_variables`.
 
-        :param store: from names to arrays.
-        :raises ValueError: if `store` has other weights than the model.
+        :param store: a map from names to arrays.
+        :raises ValueError: if `store` does not hold the model's weights.
         """
         variables = self.deep_gp.variables
         jitters = [key for key in store.keys() if key.startswith(_JITTER)]
@@ -390,24 +390,24 @@ class KerasDeepGP(tf_keras.Model):
             scale.assign(np.asarray(store[f"{_JITTER}{i}"]) if jitters else 1.0)
 
     def save(self, filepath: Any, *arguments: Any, **options: Any) -> None:
-        """Refused: a file of Keras has no place for what this model is made of.
+        """Raise an error: Keras cannot write this model to a file.
 
         :param filepath: as Keras' argument, as are all others.
-        :raises ValueError: always; it says what to do.
+        :raises ValueError: always; the message gives the alternative.
         """
         raise ValueError(f"Keras cannot write this model to a file. {_INSTEAD}")
 
     def get_config(self) -> dict[str, Any]:
-        """Keras' hook, which it calls for weights too: the name, since no more can be described."""
+        """Keras' hook, also called for weights: the name, since no more can be described."""
         return {"name": self.name}
 
     @classmethod
     def from_config(cls, config: Any, custom_objects: Any = None) -> KerasDeepGP:
-        """Refused: the name says nothing of the model.
+        """Raise an error: the model cannot be built from its name.
 
         :param config: as Keras' argument.
         :param custom_objects: as Keras' argument.
-        :raises ValueError: always; it says what to do.
+        :raises ValueError: always; the message gives the alternative.
         """
         raise ValueError(
             "Keras cannot copy this model, or make it from a description. Copy the model inside, "
@@ -417,7 +417,7 @@ class KerasDeepGP(tf_keras.Model):
     # ------------------------------------------------------------------------------------ inside
 
     def _checked(self, x: Any) -> Any:
-        """`x`, with arrays as tensors: Keras would round them to float32."""
+        """`x` with arrays as tensors, since Keras would round arrays to float32."""
         batch = x
         if isinstance(x, tf.data.Dataset):
             batch = x.element_spec
@@ -458,7 +458,7 @@ class KerasDeepGP(tf_keras.Model):
         return {mean.name: mean.result() for mean in self._means}
 
     def _cause(self, data: Any) -> str:
-        """Name the part that is not finite with the present parameters."""
+        """The name of the part that is not finite with the present parameters."""
         found = None
         if isinstance(data, dict):
             batch = data["inputs"], data["targets"]
@@ -476,7 +476,7 @@ class KerasDeepGP(tf_keras.Model):
 
 
 class _History(tf_keras.callbacks.History):
-    """Keras' history, which goes on where training was begun again."""
+    """Keras' history, which continues when training starts again after a recovery."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -484,11 +484,11 @@ class _History(tf_keras.callbacks.History):
         self.recoveries: list[Recovery] = []
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """Keras' hook, which starts anew."""
+        """Keras' hook, called when training starts."""
 
 
 class _EpochStart(tf_keras.callbacks.Callback):
-    """Remembers variables as they were when the present epoch began."""
+    """A record of variables at the start of the present epoch."""
 
     def __init__(self, variables: list[tf.Variable]) -> None:
         super().__init__()
@@ -500,13 +500,13 @@ class _EpochStart(tf_keras.callbacks.Callback):
         self._values = [variable.numpy() for variable in self._variables]
 
     def go_back(self) -> None:
-        """Give them their values from then."""
+        """Restore the recorded values."""
         for variable, value in zip(self._variables, self._values, strict=True):
             variable.assign(value)
 
 
 def _pair(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """X and Y of what Keras hands to a step."""
+    """X and Y from the data that Keras passes to a step."""
     x, _, _ = tf_keras.utils.unpack_x_y_sample_weight(data)
     return x["inputs"], x["targets"]
 

@@ -1,4 +1,4 @@
-"""Kernels: batched evaluation of any GPflow kernel, and the whitened basis that a kernel spans."""
+"""Kernels: batched evaluation of any GPflow kernel, and the whitened basis of a kernel."""
 
 from .basis import KernelBasis
 from .bnn import BNNKernel

@@ -1,12 +1,12 @@
-"""The whitened basis that a kernel and a set of inducing inputs span.
+"""The whitened basis of a kernel and a set of inducing inputs.
 
     a(x) = L^-1 k(U, x),    L = chol k(U, U),    f(x) = a(x)^T z + r(x)
 
-with z ~ N(0, I) and a residual r, a Gaussian process of covariance k(x, x') - a(x)^T a(x') that
-vanishes at U. More inducing inputs can be appended at any time: the coordinates that exist keep
-their meaning, and the new ones are N(0, I) as well. That one step is what a joint draw of function
-values is, what lets a local layer hand the values at U and at the data to a global one as values of
-one function, and what makes a function draw answer later calls consistently with earlier ones.
+with z ~ N(0, I) and a residual r, a Gaussian process of covariance k(x, x') - a(x)^T a(x') that is
+zero at U. More inducing inputs can be appended at any time: the existing coordinates keep their
+meaning, and the new ones are N(0, I) too. This one operation has three uses: it draws function
+values jointly; it lets a local layer pass the values at U and at the data to a global layer as
+values of one function; and it makes later calls of a drawn function consistent with earlier calls.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from . import batched
 
 
 class KernelBasis(Basis):
-    """a(x) = L^-1 k(U, x) for the inducing inputs U of this basis and of the basis it extends.
+    """The basis a(x) = L^-1 k(U, x), with U the inducing inputs of this basis and of its parent.
 
-    The Cholesky factor is kept by blocks, one for each extension: a block without a sample axis is
-    factorised once, even where the block that extends it was sampled.
+    The Cholesky factor is stored in blocks, one per extension: a block without a sample axis is
+    factorised once, even if its extension is sampled.
     """
 
     has_kernel = True
@@ -37,16 +37,16 @@ class KernelBasis(Basis):
         parent: KernelBasis | None = None,
         jitter_scale: tf.Tensor | float = 1.0,
     ) -> None:
-        """Factorise the kernel matrix of `inputs`, given those of `parent`.
+        """Factorise the kernel matrix of `inputs`, given the inputs of `parent`.
 
-        The diagonal gets GPflow's default jitter, relative to the kernel's mean variance at the
-        inputs: what it does then depends on neither the units of the outputs nor the kernel's
+        GPflow's default jitter is added to the diagonal, multiplied by the kernel's mean variance
+        at the inputs: its effect then depends on neither the units of the outputs nor the kernel's
         amplitude.
 
         :param kernel: a GPflow kernel of one output.
         :param inputs: U, [M, D] or [S, M, D].
         :param parent: the basis to extend; None for a basis of `inputs` alone.
-        :param jitter_scale: [], multiplies GPflow's default jitter.
+        :param jitter_scale: [], a factor on GPflow's default jitter.
         """
         self.kernel = kernel
         self.inputs = inputs
@@ -54,7 +54,7 @@ class KernelBasis(Basis):
         self.jitter_scale = jitter_scale
         jitter = gpflow.default_jitter() * batched.mean_variance(kernel, inputs) * jitter_scale
         self.jitter = jitter[..., None, None]
-        """What the diagonal gets, [1, 1] or [S, 1, 1]."""
+        """Jitter added to the diagonal, [1, 1] or [S, 1, 1]."""
 
         identity = tf.eye(tf.shape(inputs)[-2], dtype=inputs.dtype)
         self._gram = batched.covariance(kernel, inputs) + self.jitter * identity
@@ -66,7 +66,7 @@ class KernelBasis(Basis):
 
     @property
     def L(self) -> tf.Tensor:
-        """The Cholesky factor of the last block's matrix given the blocks before.
+        """The Cholesky factor of the last block's matrix, given the blocks before it.
 
         [M, M] or [S, M, M], lower triangular.
         """
@@ -74,7 +74,7 @@ class KernelBasis(Basis):
 
     @property
     def is_sampled(self) -> bool:  # type: ignore[override]
-        """Whether the basis functions differ from sample to sample."""
+        """True if the basis functions differ between samples."""
         return self._cholesky.is_sampled
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
@@ -89,7 +89,7 @@ class KernelBasis(Basis):
     def design(self) -> tf.Tensor:
         """The basis functions at the last block of inducing inputs, [M, K] or [S, M, K].
 
-        Without a parent that is L, so that u = L z.
+        Without a parent it is L, so that u = L z.
         """
         if self.parent is None:
             return self.L
@@ -117,13 +117,13 @@ class KernelBasis(Basis):
         return batched.cross_covariance(self.kernel, self.inputs, X)
 
     def representer_weights(self, z: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
-        """The v = L^-T (z - L^-1 y) with which k(x, U) v = a(x)^T (z - L^-1 y).
+        """The vector v = L^-T (z - L^-1 y), for which k(x, U) v = a(x)^T (z - L^-1 y).
 
         For a basis without a parent.
 
         :param z: [M, P] or [S, M, P].
-        :param values: y, at U, as z.
-        :return: as z.
+        :param values: y, the values at U, of the shape of z.
+        :return: v, of the shape of z.
         """
         c = z - self._cholesky.solve(values)
         if c.shape.rank == 3 and not self.is_sampled:
@@ -134,7 +134,7 @@ class KernelBasis(Basis):
     def extend(self, inputs: tf.Tensor) -> KernelBasis:
         """The basis with more inducing inputs appended.
 
-        :param inputs: [M, D] or [S, M, D], with an M of their own.
+        :param inputs: [M, D] or [S, M, D]; M may differ from that of this basis.
         :return: the extended basis; this one stays as it is.
         """
         return KernelBasis(self.kernel, inputs, self, self.jitter_scale)

@@ -17,7 +17,7 @@ from . import stationary
 
 
 def covariance(kernel: Kernel, X: tf.Tensor) -> tf.Tensor:
-    """k(X, X): [N, D] -> [N, N], or [S, N, D] -> [S, N, N]."""
+    """Compute k(X, X): [N, D] -> [N, N], or [S, N, D] -> [S, N, N]."""
     if type(kernel) in _COMBINE:
         return _combined(kernel, [covariance(part, X) for part in _parts(kernel)])
     if stationary.depends_on_distance(kernel):
@@ -28,7 +28,7 @@ def covariance(kernel: Kernel, X: tf.Tensor) -> tf.Tensor:
 
 
 def cross_covariance(kernel: Kernel, X1: tf.Tensor, X2: tf.Tensor) -> tf.Tensor:
-    """k(X1, X2), sample by sample.
+    """Compute k(X1, X2), sample by sample.
 
     :param X1: [M, D] or [S, M, D].
     :param X2: [N, D] or [S, N, D].
@@ -49,21 +49,21 @@ def cross_covariance(kernel: Kernel, X1: tf.Tensor, X2: tf.Tensor) -> tf.Tensor:
 
 
 def variance(kernel: Kernel, X: tf.Tensor) -> tf.Tensor:
-    """k(x, x) of every row: [N, D] -> [N], or [S, N, D] -> [S, N]."""
+    """Compute k(x, x) of every row: [N, D] -> [N], or [S, N, D] -> [S, N]."""
     if X.shape.rank == 2:
         return kernel(X, full_cov=False)
     return tf.reshape(kernel(flatten_rows(X), full_cov=False), tf.shape(X)[:-1])
 
 
 def mean_variance(kernel: Kernel, X: tf.Tensor) -> tf.Tensor:
-    """The mean of k(x, x) over rows: [] or [S]; [] also where all inputs have the same."""
+    """The mean of k(x, x) over rows: [] or [S]; [] also if k(x, x) is constant."""
     if stationary.has_one_variance(kernel):
         return tf.convert_to_tensor(cast(Stationary, kernel).variance)
     return tf.reduce_mean(variance(kernel, X), axis=-1)
 
 
 def flatten_rows(X: tf.Tensor) -> tf.Tensor:
-    """[S, N, D] -> [S*N, D]; [N, D] is left alone."""
+    """Reshape [S, N, D] -> [S*N, D]; [N, D] is unchanged."""
     return tf.reshape(X, [-1, X.shape[-1]])
 
 
@@ -90,16 +90,16 @@ _COMPILED: WeakKeyDictionary[Kernel, dict[int, tuple[tuple[Any, ...], Any]]] = W
 
 
 def _compiled(kernel: Kernel, num_inputs: int) -> Any:
-    """The vectorised kernel for eager callers, traced once for each kernel.
+    """The vectorised kernel for eager calls, traced once for each kernel.
 
-    ``tf.vectorized_map`` by itself traces anew at each eager call, which takes time and memory.
+    ``tf.vectorized_map`` alone traces again in each eager call, which takes time and memory.
     """
     parameters = kernel.parameters
     functions = _COMPILED.setdefault(kernel, {})
     known, function = functions.get(num_inputs, ((), None))
     same = len(known) == len(parameters) and all(map(operator.is_, known, parameters))
     if function is None or not same:
-        # Not the kernel itself: the dictionary would keep it alive.
+        # A weak reference: the dictionary would otherwise keep the kernel alive.
         reference = ref(kernel)
         function = tf.function(
             lambda *inputs: tf.vectorized_map(lambda one: cast(Kernel, reference())(*one), inputs),

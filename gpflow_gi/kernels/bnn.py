@@ -17,11 +17,11 @@ from .nonlinearities import Nonlinearity, as_nonlinearity
 class BNNKernel(Kernel):
     """k(x, x') = variance * phi(x)^T phi(x') / N, the paper's eq. 20 with S = variance * I.
 
-    phi is a nonlinearity of the D inputs, entry by entry, with a constant unit appended for the
-    bias; N, the fan-in, counts that unit. A Gaussian process with this kernel is phi(x)^T w with
-    independent weights of variance `variance` / N: at `variance` 1 NealPrior (eq. 14), at N
-    StandardPrior (eq. 15). It has N degrees of freedom, so that the kernel matrix of more than N
-    rows is singular.
+    phi is a nonlinearity applied to each of the D inputs, with a constant unit appended for the
+    bias; N, the fan-in, includes that unit. A Gaussian process with this kernel is phi(x)^T w with
+    independent weights of variance `variance` / N: `variance` 1 gives NealPrior (eq. 14),
+    `variance` N gives StandardPrior (eq. 15). It has N degrees of freedom, so the kernel matrix of
+    more than N rows is singular.
 
     >>> kernel = BNNKernel(2, "relu")
     >>> x = tf.constant([[1.0, -3.0]], tf.float64)
@@ -43,16 +43,16 @@ class BNNKernel(Kernel):
 
         :param input_dim: D, the number of inputs, after `active_dims`.
         :param nonlinearity: phi, a name or a function; see
-            :func:`gpflow_gi.nonlinearities.as_nonlinearity`. In the first layer of a network,
-            whose inputs are the data, it is "identity".
+            :func:`gpflow_gi.nonlinearities.as_nonlinearity`. Use "identity" in the first layer of a
+            network, whose inputs are the data.
         :param variance: S, [], in squared units of the outputs, if phi has no unit.
-        :param bias: whether a constant unit is appended to phi.
-        :param active_dims: which columns of the inputs are used; all by default.
-        :param name: of the module, as GPflow's kernels have one.
+        :param bias: True to append a constant unit to phi.
+        :param active_dims: the columns of the inputs to use; by default all.
+        :param name: name of the module, as for GPflow's kernels.
         :raises ValueError: if `input_dim` is not a positive integer or differs from the number of
             `active_dims`; if `variance` is not positive; or if `nonlinearity` is not elementwise.
-        :raises TypeError: if `nonlinearity` is neither a name nor a function of tensors, `bias`
-            neither True nor False, or `active_dims` no columns.
+        :raises TypeError: if `nonlinearity` is neither a name nor a function of tensors, if `bias`
+            is neither True nor False, or if `active_dims` are not columns.
         """
         _check_active_dims(active_dims)
         super().__init__(active_dims, name=name)
@@ -65,7 +65,7 @@ class BNNKernel(Kernel):
 
     @property
     def num_features(self) -> int:
-        """N, the fan-in: the inputs, and the unit of the bias."""
+        """N, the fan-in: the inputs and the unit of the bias."""
         return self.input_dim + self.bias
 
     @inherit_check_shapes
@@ -83,12 +83,11 @@ class BNNKernel(Kernel):
 
     @check_shapes("return: [batch..., N]")
     def features(self, X: TensorType) -> tf.Tensor:
-        """phi(x) of every row, with the unit of the bias last.
+        """Compute phi(x) of every row, with the unit of the bias last.
 
         :param X: [..., D], the active columns only.
         :return: [..., N].
-        :raises ValueError: if `X` is not numeric, or has another number of columns than
-            `input_dim`.
+        :raises ValueError: if `X` is not numeric, or does not have `input_dim` columns.
         """
         if not tf.is_tensor(X):
             X = finite_array("X", X)
@@ -107,7 +106,7 @@ class BNNKernel(Kernel):
 
 
 def _check_active_dims(active_dims: Any) -> None:
-    """Check that they are columns, which GPflow's kernels take for granted."""
+    """Check that they are columns; GPflow's kernels do not check it."""
     if active_dims is None or isinstance(active_dims, slice):
         return
     is_list = isinstance(active_dims, list | tuple | np.ndarray) and np.ndim(active_dims) == 1

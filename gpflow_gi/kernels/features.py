@@ -2,14 +2,15 @@
 
     g(x) = phi(x)^T w,    w ~ N(0, I),    E phi(x)^T phi(x') = k(x, x')
 
-A kernel of finitely many features, such as a network's layer, has them exactly. A stationary kernel
-is the characteristic function of its frequencies' distribution p (Bochner's theorem), so that
+A kernel with finitely many features, such as that of a network's layer, has them exactly. A
+stationary kernel is the characteristic function of the distribution p of its frequencies (Bochner's
+theorem), so that
 
     g(x) = sqrt(variance / F) sum_i [w_i cos(omega_i^T x) + v_i sin(omega_i^T x)],    omega_i ~ p
 
-has its covariance, on average over frequencies (Rahimi & Recht 2007). Here each draw has
-frequencies of its own: moments over many draws then are the kernel's, however few features there
-are. At a single input each draw is Gaussian with the right variance, since cos^2 + sin^2 = 1.
+has its covariance, on average over frequencies (Rahimi & Recht 2007). Here each draw has its own
+frequencies: moments over many draws are then those of the kernel, for any number of features. At a
+single input each draw is Gaussian with the right variance, since cos^2 + sin^2 = 1.
 """
 
 import math
@@ -40,9 +41,9 @@ Function: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
 
 
 def has_features(kernel: Kernel) -> bool:
-    """Whether :func:`draw_function` takes the kernel.
+    """True if :func:`draw_function` supports the kernel.
 
-    Asked of its very class: a subclass may have another covariance.
+    Only the class itself counts: a subclass may have another covariance.
     """
     if type(kernel) is Sum:
         return all(map(has_features, kernel.kernels))
@@ -59,13 +60,13 @@ def draw_function(
 ) -> Function:
     """Draw functions g from GP(0, k), independent over samples and outputs.
 
-    The outputs of a sample share its frequencies, whose cosines are most of the work.
+    The outputs of a sample share its frequencies: their cosines are most of the work.
 
-    :param kernel: one that has features.
-    :param input_dim: D, the columns of the inputs.
+    :param kernel: a kernel that has features.
+    :param input_dim: D, the number of columns of the inputs.
     :param samples: [S], or [] for one draw without a sample axis.
-    :param num_outputs: P, of each sample.
-    :param num_features: F, the number of random frequencies; of no matter to kernels of finitely
+    :param num_outputs: P, the number of outputs of each sample.
+    :param num_features: F, the number of random frequencies; not used for kernels with finitely
         many features.
     :param seed: [2].
     :return: a function from [N, D] or [S, N, D] to [N, P] or [S, N, P].
@@ -100,7 +101,7 @@ _FINITE: dict[type, Callable[[Any, tf.Tensor], tf.Tensor]] = {
         kernel.features(kernel.slice(X)[0]) * tf.sqrt(kernel.variance / kernel.num_features)
     ),
 }
-"""phi of kernels that have finitely many features: [..., N, D] -> [..., N, K]."""
+"""The features phi of kernels with finitely many: [..., N, D] -> [..., N, K]."""
 
 _Gamma: TypeAlias = Callable[[Any], tf.Tensor]
 
@@ -112,9 +113,10 @@ _SCALES: dict[type, Callable[[Any, _Gamma], Any]] = {
     Exponential: lambda kernel, gamma: 0.5 * tf.math.rsqrt(gamma(0.5)),  # GPflow's has exp(-r / 2)
     RationalQuadratic: lambda kernel, gamma: tf.sqrt(gamma(kernel.alpha)),
 }
-"""Frequencies of isotropic kernels are Gaussian with a random scale, which a draw of Gamma(a, a)
-gives: a Matern kernel's are Student's t with 2 nu degrees of freedom, and a rational quadratic
-kernel is a mixture of squared exponential ones (Rasmussen & Williams 2006, eq. 4.15 and 4.20)."""
+"""Gamma variables for the random scale of the frequencies, which are Gaussian given the scale, for
+isotropic kernels: a Matern kernel's frequencies are Student's t with 2 nu degrees of freedom; a
+rational quadratic kernel is a mixture of squared exponential ones (Rasmussen & Williams 2006, eq.
+4.15 and 4.20)."""
 
 
 def _has_frequencies(kernel: Kernel) -> bool:
@@ -124,15 +126,15 @@ def _has_frequencies(kernel: Kernel) -> bool:
 
 
 def _frequencies(kernel: Any, input_dim: int, shape: list[int], seed: tf.Tensor) -> tf.Tensor:
-    """Frequencies with which the D columns of the inputs are multiplied, [*shape, D]."""
+    """Frequencies that multiply the D columns of the inputs, [*shape, D]."""
     if type(kernel) is Product:
-        # A product of characteristic functions is that of the sum.
+        # A product of characteristic functions is the characteristic function of the sum.
         parts = enumerate(kernel.kernels)
         return tf.add_n([_frequencies(k, input_dim, shape, fold_in(seed, i)) for i, k in parts])
     dtype = gpflow.default_float()
     if type(kernel) is Constant:
         return tf.zeros([*shape, input_dim], dtype)
-    # What the kernel does to its inputs, taking columns and dividing by lengthscales, is linear.
+    # The kernel selects columns and divides by lengthscales, which is linear in its inputs.
     columns = kernel.scale(kernel.slice(tf.eye(input_dim, dtype=dtype))[0])
 
     def gamma(a: Any) -> tf.Tensor:

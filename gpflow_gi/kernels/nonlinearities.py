@@ -1,6 +1,6 @@
-"""Elementwise nonlinearities of neural networks, by name or as any function that is elementwise.
+"""Elementwise nonlinearities of neural networks, by name or as a function.
 
-Each takes a tensor of any shape and gives one of the same shape and type.
+Each takes a tensor of any shape and returns one of the same shape and type.
 """
 
 import math
@@ -14,11 +14,11 @@ import tensorflow as tf
 from ..core.validation import shown
 
 Nonlinearity: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
-"""From any shape to the same shape and type, entry by entry."""
+"""A function from any shape to the same shape and type, entry by entry."""
 
 
 def relu(x: tf.Tensor) -> tf.Tensor:
-    """max(x, 0)"""
+    """Compute max(x, 0)."""
     return tf.nn.relu(x)
 
 
@@ -33,33 +33,33 @@ def erf(x: tf.Tensor) -> tf.Tensor:
 
 
 def identity(x: tf.Tensor) -> tf.Tensor:
-    """x, as at the inputs of a network."""
+    """Return x, as at the inputs of a network."""
     return tf.identity(x)
 
 
 def sigmoid(x: tf.Tensor) -> tf.Tensor:
-    """1 / (1 + exp(-x))"""
+    """Compute 1 / (1 + exp(-x))."""
     return tf.math.sigmoid(x)
 
 
 def softplus(x: tf.Tensor) -> tf.Tensor:
-    """log(1 + exp(x))"""
+    """Compute log(1 + exp(x))."""
     return tf.math.softplus(x)
 
 
 def gelu(x: tf.Tensor) -> tf.Tensor:
-    """The product x Phi(x), with the normal distribution function Phi itself, not a fit to it."""
-    # TensorFlow's own rounds sqrt(2) to float32, in float64 too.
+    """The product x Phi(x), with the exact normal distribution function Phi."""
+    # TensorFlow's own function rounds sqrt(2) to float32, also in float64.
     return 0.5 * x * tf.math.erfc(-x / math.sqrt(2.0))
 
 
 def elu(x: tf.Tensor) -> tf.Tensor:
-    """The line x above zero, exp(x) - 1 below."""
+    """Compute x above zero, exp(x) - 1 below."""
     return tf.nn.elu(x)
 
 
 def sin(x: tf.Tensor) -> tf.Tensor:
-    """The sine, of x in radians."""
+    """The sine of x in radians."""
     return tf.math.sin(x)
 
 
@@ -70,17 +70,17 @@ _BY_NAME: dict[str, Nonlinearity] = {
 
 
 def as_nonlinearity(nonlinearity: str | Nonlinearity) -> Nonlinearity:
-    """The function that a name stands for, or a function, checked.
+    """The function for a name, or the given function after a check.
 
     :param nonlinearity: "relu", "tanh", "erf", "identity", "sigmoid", "softplus", "gelu", "elu",
         "sin", or a function from a tensor of any shape to one of the same shape and type. It must
-        treat each entry by itself, all entries alike, and do so at every call; it is called a few
-        times here to find out.
+        treat each entry separately, all entries alike, and give the same values in every call. The
+        check calls it a few times.
     :return: the function.
     :raises ValueError: if the name is unknown; or if the function fails, changes the shape, mixes
         entries, or draws random numbers.
-    :raises TypeError: if it is neither a name nor a function, or if the function returns anything
-        but a tensor of the type that it was given.
+    :raises TypeError: if it is neither a name nor a function, or if the function does not return
+        a tensor of the type of its input.
     """
     if isinstance(nonlinearity, str):
         if nonlinearity not in _BY_NAME:
@@ -100,8 +100,8 @@ def as_nonlinearity(nonlinearity: str | Nonlinearity) -> Nonlinearity:
 
 _ENTRIES = [-3.4, -2.3, -1.1, -0.6, -0.2, 0.0, 0.4, 0.7, 0.9, 1.7, 2.2, 3.1]
 
-# In no order along any axis, so that every mixture shows; and so many that a function which changes
-# one entry in a hundred at random hardly ever passes.
+# Unordered along every axis, so that every mixture shows; and so many that a function that changes
+# one entry in a hundred at random almost never passes.
 _BATCH_SHAPE = (100, 3, 4)
 
 
@@ -111,7 +111,7 @@ def _check_is_elementwise(nonlinearity: Nonlinearity) -> None:
     which = np.random.default_rng(0).integers(len(entries), size=_BATCH_SHAPE)
     inputs, expected = entries[which], alone[which]
     values = _call(nonlinearity, tf.constant(inputs)).numpy()
-    # TensorFlow's vectorised loops round otherwise than its scalar ones.
+    # TensorFlow's vectorised loops round differently from its scalar loops.
     tolerance = np.sqrt(np.finfo(entries.dtype).eps)
     same = np.isclose(values, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
     if not np.all(same):

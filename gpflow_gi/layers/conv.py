@@ -21,18 +21,18 @@ from .weights import ConditionedWeights, WeightBasis, WeightLayer, check_prior
 class Conv2DLayer(WeightLayer):
     """P filters: outputs f_p(x, location) = patch(x, location)^T w_p, at all locations of an image.
 
-    The linear model of :class:`DenseLayer` with patches for rows (Ober & Aitchison 2021, section
-    2.2): weights w = R z have a prior and an approximate posterior, and all locations share them.
-    An output's K weights are those of the kernel's places, row by row, and of the channels at each
+    It is the linear model of :class:`DenseLayer` with patches as rows (Ober & Aitchison 2021,
+    section 2.2): weights w = R z have a prior and an approximate posterior, and all locations share
+    them. The K weights of an output are ordered by the kernel's places, row by row, then by channel
     (TensorFlow's filters, [height, width, C, P], flattened to [K, P]). There is no bias, and
-    nonlinearities are layers of their own.
+    nonlinearities are separate layers.
 
-    Images travel between layers as rows of H W C numbers, which is what `input_dim` and
-    `output_dim` count.
+    Between layers images are stored as rows of H W C numbers; `input_dim` and `output_dim` count
+    these numbers.
 
-    The outputs at the locations of one image are correlated, by the weights. Where there is more
-    than one location, z is therefore drawn and not integrated row by row, and the layer cannot be a
-    model's last.
+    The outputs at the locations of one image are correlated through the weights. Therefore, if
+    there is more than one location, z is drawn, not integrated row by row, and the layer cannot be
+    the last layer of a model.
     """
 
     def __init__(
@@ -46,22 +46,21 @@ class Conv2DLayer(WeightLayer):
         padding: Padding = "same",
         prior: WeightPrior | None = None,
     ) -> None:
-        """Put a prior and a posterior together.
+        """Set the prior and the posterior.
 
         :param input_shape: (H, W, C), of the images below.
-        :param filters: P, how many.
+        :param filters: P, the number of filters.
         :param kernel_size: height and width, in pixels, or one number for both.
-        :param posterior: a choice of q(z). One with pseudo-data has the shape of the layer's output
-            images as its `output_dim`: see :attr:`output_shape`.
-        :param strides: of both dimensions, in pixels.
-        :param padding: "same", zeros around the image so that there are ceil(H / strides) by
-            ceil(W / strides) locations; or "valid", only the locations at which the kernel is
-            inside of the image.
-        :param prior: over the weights; :class:`gpflow_gi.priors.NealPrior` by default.
-        :raises ValueError: if a size is no positive integer, if `padding` is unknown, if the kernel
-            does not fit into the image, if the posterior is for other outputs or for no layer of
-            weights, or if the prior is for another `kernel_size`.
-        :raises TypeError: if `posterior` is no posterior, or `prior` no prior.
+        :param posterior: a choice of q(z). With pseudo-data, its `output_dim` is the shape of the
+            layer's output images, :attr:`output_shape`.
+        :param strides: stride along both dimensions, in pixels.
+        :param padding: "same", zeros around the image for ceil(H / strides) by ceil(W / strides)
+            locations; or "valid", only the locations at which the kernel is inside the image.
+        :param prior: prior over the weights; :class:`gpflow_gi.priors.NealPrior` by default.
+        :raises ValueError: if a size is not a positive integer, if `padding` is unknown, if the
+            kernel does not fit into the image, if the posterior is for other outputs or not for a
+            layer of weights, or if the prior is for another `kernel_size`.
+        :raises TypeError: if `posterior` is not a posterior, or `prior` is not a prior.
         """
         super().__init__()
         self.filters = positive_integer("filters", filters)
@@ -90,7 +89,7 @@ class Conv2DLayer(WeightLayer):
 
     @property
     def input_shape(self) -> tuple[int, int, int]:
-        """(H, W, C)."""
+        """Shape (H, W, C)."""
         return self.convolution.input_shape
 
     @property
@@ -100,7 +99,7 @@ class Conv2DLayer(WeightLayer):
 
     @property
     def output_shape(self) -> tuple[int, int, int]:
-        """(H', W', P)."""
+        """Shape (H', W', P)."""
         return (*self.convolution.output_size, self.filters)
 
     @property
@@ -130,7 +129,7 @@ class Conv2DLayer(WeightLayer):
 
 
 class PatchBasis(WeightBasis):
-    """a(patch) = R^T patch: one basis function for each weight, pseudo-data at all patches.
+    """The basis a(patch) = R^T patch: one function for each weight, pseudo-data at all patches.
 
     Its rows are patches, [N L, K] or [S, N L, K]; its inputs are images.
     """
@@ -152,13 +151,13 @@ class PatchBasis(WeightBasis):
         return tf.zeros(shape, self.inputs.dtype)
 
     def moments(self, precision: tf.Tensor, V: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        # Those of the patches, with R^T a(p) in the place of a(p).
+        # The moments of the patches, with R^T a(p) instead of a(p).
         second, first = self.convolution.moments(self.inputs, precision, V)
         return self.root.congruent(second), self.root.transposed_times(first)
 
 
 class ConditionedConv2DLayer(ConditionedWeights):
-    """A convolutional layer given the inducing activations from below, and its prior's scale."""
+    """A convolutional layer, given the inducing activations and its prior's scale."""
 
     basis: PatchBasis
 

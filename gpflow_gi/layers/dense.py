@@ -21,7 +21,7 @@ class DenseLayer(WeightLayer):
     The bias is the weight of an appended unit that is always one (Ober & Aitchison 2021, eq. 1 and
     2, with the bias counted in N). In whitened form f(x) = a(x)^T z with a(x) = s [x, 1], w = s z:
     a Gaussian process layer with the kernel :class:`gpflow_gi.kernels.BNNKernel` and without a
-    residual. Nonlinearities are layers of their own, below this one.
+    residual. Nonlinearities are separate layers below this one.
 
     >>> from gpflow_gi.posteriors import GlobalInducing
     >>> from gpflow_gi.priors import ScalePrior
@@ -39,17 +39,17 @@ class DenseLayer(WeightLayer):
         prior: WeightPrior | None = None,
         bias: bool = True,
     ) -> None:
-        """Put a prior and a posterior together.
+        """Set the prior and the posterior.
 
         :param input_dim: D, the number of units below.
         :param output_dim: P, the number of units of this layer.
         :param posterior: a choice of q(z).
-        :param prior: over the weights; :class:`gpflow_gi.priors.NealPrior` by default.
-        :param bias: whether to append a unit that is always one.
-        :raises ValueError: if a width is no positive integer, if the posterior is for another
-            number of outputs or for no layer of weights, or if the prior is for convolutions.
-        :raises TypeError: if `posterior` is no posterior, `prior` no prior, or `bias` neither True
-            nor False.
+        :param prior: prior over the weights; :class:`gpflow_gi.priors.NealPrior` by default.
+        :param bias: True to append a unit that is always one.
+        :raises ValueError: if a width is not a positive integer, if the posterior is for another
+            number of outputs or not for a layer of weights, or if the prior is for convolutions.
+        :raises TypeError: if `posterior` is not a posterior, `prior` is not a prior, or `bias` is
+            neither True nor False.
         """
         super().__init__()
         self._input_dim = positive_integer("input_dim", input_dim)
@@ -89,7 +89,7 @@ class DenseLayer(WeightLayer):
 
 
 class DenseBasis(WeightBasis):
-    """a(x) = s [x, 1], or s x without a bias, with pseudo-data at rows."""
+    """The basis a(x) = s [x, 1], or s x without a bias, with pseudo-data at rows."""
 
     def __init__(self, inputs: tf.Tensor, root: WeightRoot, bias: bool) -> None:
         """Take the layer's inputs as basis functions; see :class:`WeightBasis`."""
@@ -106,7 +106,7 @@ class DenseBasis(WeightBasis):
 
 
 class ConditionedDenseLayer(ConditionedWeights):
-    """A dense layer given the inducing activations from below, and its prior's scale."""
+    """A dense layer, given the inducing activations and its prior's scale."""
 
     basis: DenseBasis
 
@@ -123,7 +123,7 @@ class DenseDraw(LayerFunction):
     def __init__(self, weights: tf.Tensor, bias: bool, log_p_minus_log_q: tf.Tensor) -> None:
         """Keep the weights.
 
-        :param weights: [K, P] or [S, K, P], the bias' last.
+        :param weights: [K, P] or [S, K, P]; the last row is the bias.
         :param log_p_minus_log_q: [] or [S].
         """
         self.weights = weights
@@ -135,7 +135,7 @@ class DenseDraw(LayerFunction):
 
 
 def _with_bias(X: tf.Tensor, bias: bool) -> tf.Tensor:
-    """[x, 1] of every row, or x without a bias."""
+    """Append a one to every row, [x, 1]; without a bias return x."""
     if not bias:
         return X
     one = tf.ones(tf.concat([tf.shape(X)[:-1], [1]], axis=0), X.dtype)

@@ -1,4 +1,4 @@
-"""Layers without randomness: any function of a batch of rows, or of images."""
+"""Layers without randomness: functions of a batch of rows or images."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -15,23 +15,22 @@ from .base import Layer
 class Deterministic(gpflow.Module):
     """A callable or Keras layer, applied to the inducing points and to the data alike.
 
-    A function of rows that come as images, from inducing inputs or a convolution, sees them as
-    such: [N, H, W, C]. What it returns, rows or images, travels on as rows of all its numbers.
+    If rows come as images, from inducing inputs or a convolution, then the function gets images,
+    [N, H, W, C]. Its result, rows or images, is passed on as rows of all its numbers.
 
-    Models wrap callables in their list of layers in this by themselves. The trainable weights of a
-    Keras layer (of ``gpflow.keras.tf_keras``, the Keras that GPflow uses) are trained with the
-    model's; they have no prior and no posterior. ``layer.trainable = False`` leaves them as they
-    are.
+    Models wrap callables in their list of layers in this class. The trainable weights of a Keras
+    layer (of ``gpflow.keras.tf_keras``, the Keras that GPflow uses) are trained with the model;
+    they have no prior and no posterior. ``layer.trainable = False`` keeps them fixed.
     """
 
     def __init__(self, function: Callable[[tf.Tensor], tf.Tensor]) -> None:
         """Wrap a function.
 
         :param function: from rows [N, D] or images [N, H, W, C] to rows [N, D'] or images
-            [N, H', W', C']. It must treat each row by itself.
+            [N, H', W', C']. It must treat each row separately.
         :raises TypeError: if it is not callable, belongs to another Keras than GPflow's, or is a
-            Keras layer that does something else in training than in prediction.
-        :raises ValueError: if it is a Keras layer with a loss of its own.
+            Keras layer that behaves differently in training and prediction.
+        :raises ValueError: if it is a Keras layer with its own loss.
         """
         super().__init__()
         if isinstance(function, type) or not callable(function):
@@ -49,7 +48,7 @@ class Deterministic(gpflow.Module):
             check_is_a_function(function)
         self.function = function
         self.image_shape: tuple[int, ...] | None = None
-        """(H, W, C) of the images that its rows are; None for rows."""
+        """Shape (H, W, C) of images that are stored as rows; None for plain rows."""
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         """The function's values.
@@ -57,7 +56,7 @@ class Deterministic(gpflow.Module):
         :param X: [N, D] or [S, N, D].
         :return: [N, D'] or [S, N, D'].
         :raises TypeError: if the function does not return a tensor of the same type.
-        :raises ValueError: if the function does not return one row for each row.
+        :raises ValueError: if the function does not return one row for each input row.
         """
         values = self._apply(tf.reshape(X, [-1, *(self.image_shape or X.shape[-1:])]))
         size = values.shape[1:].num_elements()
@@ -65,7 +64,7 @@ class Deterministic(gpflow.Module):
 
     @property
     def input_shape(self) -> tuple[int, ...] | None:
-        """(D,) or (H, W, C), where this is a Keras layer whose weights tell; else None."""
+        """Shape (D,) or (H, W, C) for a Keras layer whose weights determine it; else None."""
         function: Any = self.function
         is_layer = isinstance(function, tf_keras.layers.Layer)
         if not is_layer or self.lacks_weights or not function.weights:
@@ -76,14 +75,14 @@ class Deterministic(gpflow.Module):
         return sizes if known else None
 
     def connect(self, *input_shape: int) -> tuple[int, ...]:
-        """Take rows of a shape from now on, which also makes a Keras layer create its weights.
+        """Set the shape of the rows; a Keras layer then creates its weights.
 
         :param input_shape: D, or H, W and C.
         :return: (D',) or (H', W', C'), found by a call.
         :raises TypeError: if the function does not return a tensor of the same type.
-        :raises ValueError: if it does not return one row for each row, if it uses variables that
-            would not be trained, if a Keras layer adds a loss in its call, or if nothing is left of
-            a row, as by pooling over more than an image.
+        :raises ValueError: if it does not return one row for each input row, if it uses variables
+            that would not be trained, if a Keras layer adds a loss in its call, or if nothing is
+            left of a row, as after pooling over more than an image.
         """
         self.image_shape = input_shape if len(input_shape) == 3 else None
         with tf.GradientTape() as tape:
@@ -133,7 +132,7 @@ class Deterministic(gpflow.Module):
 
     @property
     def frozen_variables(self) -> list[tf.Variable]:
-        """Variables of a Keras layer that are not to be trained, whatever their own flags say."""
+        """Variables of a Keras layer that must not be trained, whatever their own flags are."""
         return [
             variable
             for layer in keras_layers_in(self.function)[:1]
@@ -142,15 +141,15 @@ class Deterministic(gpflow.Module):
 
     @property
     def lacks_weights(self) -> bool:
-        """Whether this is a Keras layer that has not created its weights yet."""
+        """True if this is a Keras layer that has not created its weights yet."""
         return not getattr(self.function, "built", True)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Deterministic":
         new = object.__new__(type(self))
         memo[id(self)] = new
         parts = keras_layers_in(self.function)
-        # Keras copies a model by its description. That looks up users' classes by their names, and
-        # may leave out what is frozen.
+        # Keras copies a model via its description, which finds users' classes by name and may lose
+        # which layers are frozen.
         with tf_keras.utils.custom_object_scope(
             {type(part).__name__: type(part) for part in parts}
         ):
@@ -161,11 +160,11 @@ class Deterministic(gpflow.Module):
 
 
 def as_layers(layers: Sequence[Any]) -> list[Layer | Deterministic]:
-    """Callables and Keras layers as deterministic ones; what is a layer already as it is.
+    """Convert callables and Keras layers to deterministic layers; keep the other layers.
 
-    :raises TypeError: if something in the list is no layer.
+    :raises TypeError: if an entry of the list is not a layer.
     """
-    # A new one for each place in a network, since it is told what comes from below there.
+    # A new one for each place in a network, since it stores the shape of its input there.
     functions = [lay.function if isinstance(lay, Deterministic) else lay for lay in layers]
     return [one if isinstance(one, Layer) else Deterministic(one) for one in functions]
 
@@ -181,8 +180,8 @@ _DIFFERENT_IN_TRAINING = (
 def check_is_a_function(layer: Any) -> None:
     """Check that a Keras layer is a function of its inputs and nothing else.
 
-    :raises TypeError: if it does something else in training than in prediction.
-    :raises ValueError: if it has a loss of its own.
+    :raises TypeError: if it behaves differently in training and prediction.
+    :raises ValueError: if it has its own loss.
     """
     for part in (layer, *layer.submodules):
         if isinstance(part, _DIFFERENT_IN_TRAINING):
@@ -203,7 +202,7 @@ def check_is_a_function(layer: Any) -> None:
 
 
 def keras_layers_in(function: Any) -> list[Any]:
-    """`function`, if it is a Keras layer, and the layers in it: an outer one before its inner."""
+    """`function`, if it is a Keras layer, and the layers in it, outer ones first."""
     if not isinstance(function, tf_keras.layers.Layer):
         return []
     inner = [part for part in function.submodules if isinstance(part, tf_keras.layers.Layer)]
@@ -211,7 +210,7 @@ def keras_layers_in(function: Any) -> list[Any]:
 
 
 def set_trainable_flags(function: Any, flags: Sequence[bool]) -> None:
-    """Freeze what is False among :func:`keras_layers_in`, and nothing else."""
-    # What Keras is told of a layer holds for all in it: so from the outside in.
+    """Freeze those of :func:`keras_layers_in` whose flag is False, and nothing else."""
+    # Keras applies a layer's flag to all layers inside, so go from the outside in.
     for part, flag in zip(keras_layers_in(function), flags, strict=True):
         part.trainable = flag

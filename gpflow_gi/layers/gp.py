@@ -32,7 +32,7 @@ class GPLayer(Layer):
     """P independent Gaussian processes f_p = m_p + GP(0, k_p), with an approximate posterior.
 
     In whitened form f(x) = m(x) + a(x)^T z + r(x) with a(x) = L^-1 k(U, x), L = chol k(U, U).
-    The posterior decides what U is and which Gaussian stands over z.
+    The posterior determines U and the Gaussian over z.
 
     >>> from gpflow_gi.posteriors import GlobalInducing, LocalInducing
     >>> kernel = gpflow.kernels.Matern52(lengthscales=[1.0, 2.0])
@@ -40,7 +40,7 @@ class GPLayer(Layer):
     >>> other = GPLayer(kernel, 3, LocalInducing([[0.0, 0.0], [1.0, 1.0]], output_dim=3))
     """
 
-    # No parameter: gpflow.set_trainable would otherwise have it trained.
+    # Not a parameter: gpflow.set_trainable would otherwise make it trainable.
     _TF_MODULE_IGNORED_PROPERTIES = frozenset(
         {*Layer._TF_MODULE_IGNORED_PROPERTIES, "jitter_scale"}
     )
@@ -53,18 +53,18 @@ class GPLayer(Layer):
         *,
         mean_function: MeanFunction | None = None,
     ) -> None:
-        """Put a prior and a posterior together.
+        """Set the prior and the posterior.
 
         :param kernel: a GPflow kernel shared by all outputs; or one kernel per output, as a list or
-            as GPflow's SeparateIndependent. SharedIndependent means the same as the kernel that it
+            as GPflow's SeparateIndependent. SharedIndependent is equivalent to the kernel that it
             wraps.
         :param output_dim: P, the number of processes.
         :param posterior: a choice of q(z).
         :param mean_function: a GPflow mean function from D inputs to P outputs (or to one, shared
             by all). Zero by default.
-        :raises ValueError: if P is no positive integer, if the number of kernels or the posterior's
-            outputs differ from it, or if the posterior is one over weights.
-        :raises TypeError: if the kernel is none of these, or mixes outputs; if `posterior` is no
+        :raises ValueError: if P is not a positive integer, if the number of kernels or the
+            posterior's outputs differ from it, or if the posterior is one over weights.
+        :raises TypeError: if the kernel is none of these, or mixes outputs; if `posterior` is not a
             posterior; or if the mean function cannot be called.
         """
         super().__init__()
@@ -82,15 +82,15 @@ class GPLayer(Layer):
         self.complete()
 
     def complete(self) -> None:
-        """Add what layers in files of earlier versions do not hold."""
+        """Add attributes that files of earlier versions do not have."""
         if not hasattr(self, "jitter_scale"):
             self.jitter_scale = new_jitter_scale()
-            """[], what GPflow's default jitter is multiplied by in this layer: 1, or more where
-            training has needed it."""
+            """Factor on GPflow's default jitter in this layer, []: 1, or more if training had to
+            raise it."""
 
     @property
     def kernels(self) -> list[tuple[Kernel, slice]]:
-        """The single-output kernels, each with the outputs that share it."""
+        """The single-output kernels, each with its outputs."""
         return _kernels_of(self.kernel, self.output_dim)
 
     @property
@@ -119,8 +119,8 @@ class GPLayer(Layer):
         """The mean function.
 
         :param X: [N, D] or [S, N, D].
-        :return: [N, P] or [S, N, P]; one column where all outputs share it, [] where it is zero.
-        :raises ValueError: if the mean function has neither P outputs nor one.
+        :return: [N, P] or [S, N, P]; one column if all outputs share it, [] if it is zero.
+        :raises ValueError: if the mean function has neither P outputs nor one output.
         """
         if self.mean_function is None:
             return tf.zeros([], X.dtype)
@@ -134,12 +134,12 @@ class GPLayer(Layer):
 
 
 class ConditionedGPLayer(ConditionedLayer):
-    """A GP layer given the inducing activations from below."""
+    """A GP layer, given the inducing activations from the layer below."""
 
     def __init__(self, layer: GPLayer, processes: list[_Process], *, knows_u: bool) -> None:
-        """Keep them.
+        """Keep the processes.
 
-        :param knows_u: whether the processes' bases stand at the inducing activations.
+        :param knows_u: True if the processes' bases are at the inducing activations.
         """
         self._layer = layer
         self._processes = processes
@@ -188,7 +188,7 @@ class GPLayerDraw(LayerDraw):
     ) -> None:
         """Keep the draws.
 
-        :param knows_u: whether the last inputs that the draws are conditioned on are the inducing
+        :param knows_u: True if the last inputs on which the draws are conditioned are the inducing
             activations.
         """
         self._layer = layer
@@ -216,7 +216,7 @@ class GPLayerDraw(LayerDraw):
         return extended._last_values(X), extended
 
     def _last_values(self, X: tf.Tensor) -> tf.Tensor:
-        """The values at the inputs that the draws are conditioned on last, which are `X`."""
+        """The values at `X`, the last inputs on which the draws are conditioned."""
         values = [draw.basis.design_times(draw.z) for draw in self._draws]
         return self._layer.mean(X) + tf.concat(values, axis=-1)
 
@@ -228,12 +228,12 @@ class GPLayerDraw(LayerDraw):
 
 
 class GPLayerFunction(LayerFunction):
-    """A draw of a GP layer's functions, with residuals made of features."""
+    """A draw of a GP layer's functions, with residuals from features."""
 
     def __init__(
         self, layer: GPLayer, functions: list[features.Function], log_p_minus_log_q: tf.Tensor
     ) -> None:
-        """:param functions: of f - m, for each kernel's outputs."""
+        """:param functions: functions f - m, one for each kernel's outputs."""
         self._layer = layer
         self._functions = functions
         self.log_p_minus_log_q = log_p_minus_log_q
@@ -245,14 +245,14 @@ class GPLayerFunction(LayerFunction):
 
 @dataclass(frozen=True)
 class _Process:
-    """The processes, without their mean, that share one kernel."""
+    """The processes that share one kernel, without their mean."""
 
     basis: KernelBasis
     q: WhitenedGaussian
 
 
 class _ProcessDraw:
-    """A draw of z, for the processes that share one kernel."""
+    """A draw of z for the processes that share one kernel."""
 
     def __init__(self, basis: KernelBasis, z: tf.Tensor) -> None:
         self.basis = basis
@@ -271,12 +271,13 @@ class _ProcessDraw:
         return _ProcessDraw(basis, linalg.concat_rows(self.z, new))
 
     def function(self, num_features: int, seed: tf.Tensor) -> features.Function:
-        """Decoupled sampling (Wilson et al. 2020, section 3), whitened.
+        """Draw the residual by decoupled sampling (Wilson et al. 2020, section 3), whitened.
 
             f(x) = m(x) + g(x) + a(x)^T [z - L^-1 (g(U) + e)],    e ~ N(0, jitter)
 
         with g from the prior. In the basis, L z has the covariance k(U, U) + jitter: it is f(U)
-        with noise, and so is what g is compared by. The residual's covariance then is k - a^T a.
+        plus noise, and so the same noise is added to g(U). The residual's covariance is then k -
+        a^T a.
         """
         basis, z = self.basis, self.z
         *samples, _, num_outputs = z.shape
@@ -300,7 +301,7 @@ def _raise_if_unfit(name: str, function: Callable[[tf.Tensor], tf.Tensor], X: tf
 
 
 def _kernels_of(kernel: Kernel | Sequence[Kernel], output_dim: int) -> list[tuple[Kernel, slice]]:
-    """The single-output kernels of a layer, each with the outputs that share it."""
+    """The single-output kernels of a layer, each with its outputs."""
     kernels = kernel
     if isinstance(kernel, SharedIndependent):
         if kernel.num_latent_gps != output_dim:

@@ -16,10 +16,10 @@ from .gp import GPLayer
 
 
 class Residual(Layer):
-    """f(x) = shortcut(x) + chain(x), the block of a residual network (He et al. 2016, eq. 1).
+    """A residual block f(x) = shortcut(x) + chain(x) (He et al. 2016, eq. 1).
 
-    A chain of layers of any kind is one layer. All of its parts are drawn, none is integrated, so
-    that a block cannot be a model's last layer.
+    A chain of any layers is one layer. All of its parts are drawn, none is integrated, so a block
+    cannot be the last layer of a model.
     """
 
     def __init__(self, layers: Sequence[Any], shortcut: Any = None) -> None:
@@ -28,9 +28,9 @@ class Residual(Layer):
         :param layers: the chain, as in :class:`gpflow_gi.models.DeepGP`: layers of this package,
             and callables or Keras layers as deterministic ones.
         :param shortcut: one layer or callable; the identity by default. Its outputs must have the
-            shape of the chain's.
+            shape of the chain's outputs.
         :raises ValueError: if the chain is empty or not a list, or as :class:`Deterministic`.
-        :raises TypeError: if something is no layer.
+        :raises TypeError: if an entry is not a layer.
         """
         super().__init__()
         if not isinstance(layers, Sequence) or not layers:
@@ -42,7 +42,7 @@ class Residual(Layer):
         self._shapes: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
     def connect(self, input_shape: tuple[int, ...], output_shape: tuple[int, ...]) -> None:
-        """Take rows of a shape from now on; called by the model, which knows what comes from below.
+        """Set the shapes; called by the model, which knows the layer below.
 
         :param input_shape: (D,) or (H, W, C).
         :param output_shape: (P,) or (H', W', P).
@@ -51,7 +51,7 @@ class Residual(Layer):
 
     @property
     def input_shape(self) -> tuple[int, ...] | None:
-        """(D,) or (H, W, C); None where neither the model nor the first layer tells."""
+        """Shape (D,) or (H, W, C); None if neither the model nor the first layer determines it."""
         if self._shapes is not None:
             return self._shapes[0]
         first = self.layers[0]
@@ -63,7 +63,7 @@ class Residual(Layer):
 
     @property
     def output_shape(self) -> tuple[int, ...]:
-        """(P,) or (H, W, P), known once the block is part of a model.
+        """Shape (P,) or (H, W, P), known once the block is part of a model.
 
         :raises ValueError: before that.
         """
@@ -77,8 +77,8 @@ class Residual(Layer):
 
     @property
     def has_features(self) -> bool:
-        # Within a block, the inducing points have gone through its draws before these become
-        # functions: draws of weights are functions from the start.
+        # Within a block, the inducing points have passed through the draws before the draws become
+        # functions, but draws of weights are functions from the start.
         layers = every_layer([*self.layers, *self.shortcut])
         return not any(isinstance(layer, GPLayer) for layer in layers)
 
@@ -118,12 +118,12 @@ class Residual(Layer):
 
 
 def every_layer(layers: Sequence[Layer | Deterministic]) -> Iterator[Layer]:
-    """The layers that have a posterior, those of blocks included."""
+    """The layers with a posterior, including those inside blocks."""
     return (layer for layer in _flattened(layers) if isinstance(layer, Layer))
 
 
 def every_deterministic(layers: Sequence[Layer | Deterministic]) -> Iterator[Deterministic]:
-    """The layers without randomness, those of blocks included."""
+    """The layers without randomness, including those inside blocks."""
     return (layer for layer in _flattened(layers) if isinstance(layer, Deterministic))
 
 
@@ -136,7 +136,7 @@ def _flattened(layers: Sequence[Layer | Deterministic]) -> Iterator[Layer | Dete
 
 
 class _Chain:
-    """Layers drawn one after the other, as the inducing points went through them."""
+    """Layers drawn one after the other while the inducing points pass through them."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class _Chain:
 
 
 class ConditionedResidual(ConditionedLayer):
-    """A block given the inducing activations from below: its layers drawn."""
+    """A block with its layers drawn, given the inducing activations from the layer below."""
 
     def __init__(self, parts: list[_Chain]) -> None:
         self._parts = parts
@@ -242,7 +242,7 @@ class ResidualDraw(LayerDraw):
         return self._at_U, self
 
     def function(self, num_features: int, seed: tf.Tensor) -> ResidualFunction:
-        # Weights leave nothing open, and so need no seed: see has_features.
+        # Weights determine everything, so no seed is needed: see has_features.
         functions = cast(list[list[Deterministic | LayerFunction]], self._chains)
         return ResidualFunction(functions, self.log_p_minus_log_q)
 

@@ -1,4 +1,4 @@
-"""What layers of weights have in common: a prior over them, and basis functions that they weigh."""
+"""Code shared by layers of weights: a prior over weights, and the basis functions they multiply."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ class WeightLayer(Layer):
 
     @abstractmethod
     def draw_of(self, weights: tf.Tensor) -> LayerFunction:
-        """The layer's function with weights from elsewhere, such as a posterior over all layers'.
+        """The layer's function with given weights, such as those of a posterior over all layers.
 
         :param weights: in their own units, w = R z, [K, P] or [S, K, P], in the order of the
             layer's class.
-        :return: the function. Its log p - log q is zero: where weights come from is not known here.
+        :return: the function. Its log p - log q is zero, since the density of the weights is not
+            known here.
         """
 
     @property
@@ -52,8 +53,8 @@ class WeightLayer(Layer):
 def check_prior(prior: WeightPrior | None, kernel_size: tuple[int, int] | None) -> WeightPrior:
     """A layer's prior; NealPrior by default.
 
-    :param kernel_size: of a convolution; None of a layer that has none.
-    :raises TypeError: if it is no prior.
+    :param kernel_size: of a convolution; None for other layers.
+    :raises TypeError: if it is not a prior.
     :raises ValueError: if it is for kernels of another size.
     """
     if prior is None:
@@ -74,13 +75,13 @@ def check_prior(prior: WeightPrior | None, kernel_size: tuple[int, int] | None) 
 
 
 class WeightBasis(Basis):
-    """a(x) = R^T x: one basis function for each weight, and no residual."""
+    """The basis a(x) = R^T x: one function for each weight, and no residual."""
 
     def __init__(self, inputs: tf.Tensor, root: WeightRoot) -> None:
-        """Take what the weights are multiplied with as basis functions.
+        """Use the quantities that the weights multiply as basis functions.
 
         :param inputs: U, [M, D] or [S, M, D].
-        :param root: R, of the covariance that the prior gives the weights.
+        :param root: root R of the weights' prior covariance.
         """
         self.inputs = inputs
         self._root = root
@@ -119,7 +120,7 @@ class WeightBasis(Basis):
 
 
 class ConditionedWeights(ConditionedLayer):
-    """A layer of weights given the inducing activations from below, and its prior's scale."""
+    """A layer of weights, given the inducing activations and its prior's scale."""
 
     def __init__(self, basis: WeightBasis, q: WhitenedGaussian, scale: WeightScale) -> None:
         self.basis = basis
@@ -152,4 +153,4 @@ class ConditionedWeights(ConditionedLayer):
 
     @abstractmethod
     def _function_of(self, weights: tf.Tensor, log_p_minus_log_q: tf.Tensor) -> LayerFunction:
-        """The layer's function with those weights, [K, P] or [S, K, P]."""
+        """The layer's function with given weights, [K, P] or [S, K, P]."""

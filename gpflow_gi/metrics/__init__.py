@@ -1,4 +1,4 @@
-"""Measures of predictions, in numpy: of regression here, of classes in `classification`."""
+"""Measures of predictions, in numpy: for regression here, for classes in `classification`."""
 
 from .mixtures import (
     calibration_error,

@@ -1,7 +1,7 @@
-"""How good are predicted probabilities of classes, and do they tell what is unknown? In numpy.
+"""Measures of predicted class probabilities, and of the detection of unknown inputs, in numpy.
 
-A prediction is a row of probabilities of C classes, which for a deep model is the mean over its
-samples. Labels are whole numbers from 0 to C - 1, of shape [N], or [N, 1] as GPflow has them.
+A prediction is a row of probabilities of C classes; for a deep model it is the mean over samples.
+Labels are integers from 0 to C - 1, of shape [N], or [N, 1] as in GPflow.
 """
 
 from typing import Any, NamedTuple
@@ -20,14 +20,15 @@ def accuracy(labels: Any, probabilities: Any) -> float:
 
     :param labels: [N] or [N, 1].
     :param probabilities: [N, C].
-    :raises ValueError: if a label is no class, if a row is no distribution, or if shapes differ.
+    :raises ValueError: if a label is not a class, if a row is not a distribution, or if shapes
+        differ.
     """
     labels, probabilities = _checked(labels, probabilities)
     return float(np.mean(probabilities.argmax(axis=1) == labels))
 
 
 def log_density(labels: Any, probabilities: Any) -> Array:
-    """The log probability of the label, in nats; minus infinity if that was held impossible.
+    """The log probability of the label, in nats; minus infinity if its probability is zero.
 
     :param labels: [N] or [N, 1].
     :param probabilities: [N, C].
@@ -43,7 +44,7 @@ def brier_score(labels: Any, probabilities: Any) -> Array:
     """The squared distance between probabilities and label, summed over classes; lower is better.
 
     From 0 to 2: Brier, "Verification of forecasts expressed in terms of probability", Monthly
-    Weather Review 1950, eq. 2. Of two classes, others give half of it.
+    Weather Review 1950, eq. 2. For two classes, some authors use half of it.
 
     :param labels: [N] or [N, 1].
     :param probabilities: [N, C].
@@ -56,11 +57,11 @@ def brier_score(labels: Any, probabilities: Any) -> Array:
 
 
 def predictive_entropy(probabilities: Any) -> Array:
-    """The entropy of the predicted class, in nats: from 0, if it is certain, to log C.
+    """The entropy of the predicted class, in nats: from 0 (certain) to log C.
 
     :param probabilities: [N, C].
     :return: [N].
-    :raises ValueError: if a row is no distribution.
+    :raises ValueError: if a row is not a distribution.
     """
     probabilities = _checked_probabilities(probabilities)
     # The limit of -p log p at zero is zero.
@@ -69,27 +70,27 @@ def predictive_entropy(probabilities: Any) -> Array:
 
 
 class Reliability(NamedTuple):
-    """How often predictions of each confidence were right: the bins of a reliability diagram."""
+    """The accuracy of predictions at each confidence: the bins of a reliability diagram."""
 
     edges: Array
-    """[B + 1], from 0 to 1: bin b holds confidences above edge b and up to edge b + 1."""
+    """Edges of the bins, [B + 1], from 0 to 1: bin b is above edge b and up to edge b + 1."""
 
     size: NDArray[np.int64]
-    """[B], the number of predictions in each bin."""
+    """Number of predictions in each bin, [B]."""
 
     confidence: Array
-    """[B], their mean confidence; NaN in an empty bin."""
+    """Mean confidence in each bin, [B]; NaN in an empty bin."""
 
     accuracy: Array
-    """[B], the share of them that were right; NaN in an empty bin."""
+    """Share of right predictions in each bin, [B]; NaN in an empty bin."""
 
 
 def reliability(labels: Any, probabilities: Any, num_bins: int = 15) -> Reliability:
-    """Sort predictions into bins by their confidence, the probability of the most probable class.
+    """Sort predictions into bins by confidence, the probability of the most probable class.
 
     :param labels: [N] or [N, 1].
     :param probabilities: [N, C].
-    :param num_bins: B, of equal widths.
+    :param num_bins: B, the number of bins, of equal widths.
     :return: the bins.
     :raises ValueError: as :func:`accuracy`, and if `num_bins` is not positive.
     """
@@ -109,16 +110,16 @@ def reliability(labels: Any, probabilities: Any, num_bins: int = 15) -> Reliabil
 
 
 def expected_calibration_error(labels: Any, probabilities: Any, num_bins: int = 15) -> float:
-    """The mean over predictions of what their bin's confidence and accuracy differ by, from 0 to 1.
+    """The mean absolute difference between a bin's confidence and accuracy, from 0 to 1.
 
-    Naeini, Cooper & Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning",
-    AAAI 2015; with 15 bins, Guo, Pleiss, Sun & Weinberger, "On calibration of modern neural
-    networks", ICML 2017, eq. 3. A finite number of predictions has an error above zero even if
-    they are calibrated, and the more so the more bins there are.
+    The mean is over predictions: Naeini, Cooper & Hauskrecht, "Obtaining well calibrated
+    probabilities using Bayesian binning", AAAI 2015; with 15 bins, Guo, Pleiss, Sun & Weinberger,
+    "On calibration of modern neural networks", ICML 2017, eq. 3. For finitely many predictions the
+    error is above zero even if they are calibrated, and it grows with the number of bins.
 
     :param labels: [N] or [N, 1].
     :param probabilities: [N, C].
-    :param num_bins: of equal widths.
+    :param num_bins: number of bins, of equal widths.
     :raises ValueError: as :func:`reliability`.
     """
     bins = reliability(labels, probabilities, num_bins)
@@ -127,17 +128,17 @@ def expected_calibration_error(labels: Any, probabilities: Any, num_bins: int = 
 
 
 def auroc(inside: Any, outside: Any) -> float:
-    """The area under the ROC curve of telling two sets apart by a score.
+    """The area under the ROC curve for separating two sets by a score.
 
-    That is the probability that a score from outside exceeds one from inside, ties counting half:
-    1 if all do, 1/2 if the score tells nothing. Infinite scores are fine.
+    It is the probability that a score from outside exceeds one from inside; ties count half:
+    1 if all do, 1/2 if the score has no information. Infinite scores are allowed.
 
-    For out-of-distribution detection, a score is what rises with doubt, such as
+    For out-of-distribution detection, use a score that increases with uncertainty, such as
     :func:`predictive_entropy`.
 
-    :param inside: [N], scores of the distribution that was trained on.
-    :param outside: [M], scores of another.
-    :raises ValueError: if there are none of one kind, if one is NaN, or if a shape is another.
+    :param inside: [N], scores of the training distribution.
+    :param outside: [M], scores of another distribution.
+    :raises ValueError: if a set is empty, if a score is NaN, or if a shape is wrong.
     """
     scores = []
     for name, values in (("inside", inside), ("outside", outside)):
@@ -149,7 +150,8 @@ def auroc(inside: Any, outside: Any) -> float:
             )
         scores.append(values)
     num_inside, num_outside = map(len, scores)
-    # The sum of the ranks from outside, less its least possible value, counts the pairs in order.
+    # The sum of the ranks of the outside scores, minus its smallest value, counts the ordered
+    # pairs.
     ranks = rankdata(np.concatenate(scores))[num_inside:]
     pairs = ranks.sum() - num_outside * (num_outside + 1) / 2
     return float(pairs / (num_inside * num_outside))
@@ -176,13 +178,13 @@ def _checked(labels: Any, probabilities: Any) -> tuple[NDArray[np.int64], Array]
 
 
 def _checked_probabilities(probabilities: Any) -> Array:
-    """[N, C]"""
+    """Probabilities after the checks, [N, C]."""
     rows = finite_floats("probabilities", probabilities).astype(np.float64)
     if rows.ndim != 2:
         raise ValueError(
             f"probabilities must have shape [N, C], and at least one row, but have {rows.shape}."
         )
-    # Single precision sums to one within 1e-6 or so.
+    # In single precision rows sum to one within about 1e-6.
     is_distribution = (rows.min(axis=1) >= 0) & (np.abs(rows.sum(axis=1) - 1) < 1e-4)
     if not is_distribution.all():
         row = int(np.argmin(is_distribution))

@@ -1,7 +1,7 @@
-"""Predictions for rows held out, and how good they are, in the target's own unit.
+"""Predictions for held-out rows, and measures of them, in the target's own unit.
 
-A prediction is a mixture of Gaussians for the standardised target. Measures are taken on that
-scale, where no square overflows, and then brought to the original one.
+A prediction is a mixture of Gaussians for the standardised target. Measures are computed on that
+scale, where no square overflows, and then transformed to the original scale.
 """
 
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ Array = NDArray[np.float64]
 def predictive_components(
     model: Any, X: Array, num_samples: int | None, seed: int = 0
 ) -> tuple[Array, Array]:
-    """The Gaussians whose mixture predicts the targets at `X`.
+    """The Gaussian components of the predictive mixture at `X`.
 
-    :param model: with a Gaussian likelihood.
+    :param model: a model with a Gaussian likelihood.
     :param X: [N, D].
     :param num_samples: S; None for a model whose prediction is one Gaussian.
-    :param seed: of the samples.
+    :param seed: seed of the samples.
     :return: mean and variance of p(y | x, sample), each [S, N, P].
     """
     if num_samples is None:
@@ -37,12 +37,12 @@ def predictive_components(
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What was observed in n rows, and what was predicted.
+    """Observations and predictions for n rows.
 
     :param Y: [n, 1], in the target's own unit.
     :param component_means: [S, n, 1], for the standardised target.
     :param component_variances: [S, n, 1], for the standardised target.
-    :param targets: how the target was standardised.
+    :param targets: standardiser of the target.
     """
 
     Y: Array
@@ -52,34 +52,34 @@ class HeldOut:
 
     @cached_property
     def mean(self) -> Array:
-        """[n], of the mixture, in the target's own unit."""
+        """Mean of the mixture, [n], in the target's own unit."""
         return self.targets.inverse(self._standardised_mean)[:, 0]
 
     @cached_property
     def log_density(self) -> Array:
-        """[n], of the mixture, in nats, for the target in its own unit."""
+        """Log density of the mixture, [n], in nats, for the target in its own unit."""
         standardised = metrics.mixture_log_density(self._y, *self._components)[:, 0]
         return self.targets.inverse_log_density(standardised)
 
     @cached_property
     def crps(self) -> Array:
-        """[n], in the target's own unit; see :func:`gpflow_gi.metrics.mixture_crps`."""
+        """CRPS, [n], in the target's own unit; see :func:`gpflow_gi.metrics.mixture_crps`."""
         return float(self.targets.scale[0]) * metrics.mixture_crps(self._y, *self._components)[:, 0]
 
     @cached_property
     def rmse(self) -> float:
-        """Of the mean, in the target's own unit."""
+        """Root mean squared error of the mean, in the target's own unit."""
         return float(self.targets.scale[0]) * metrics.rmse(self._y, self._standardised_mean)
 
     @cached_property
     def pit(self) -> Array:
-        """[n], in [0, 1]; see :func:`gpflow_gi.metrics.mixture_pit`."""
+        """PIT values, [n], in [0, 1]; see :func:`gpflow_gi.metrics.mixture_pit`."""
         return metrics.mixture_pit(self._y, *self._components)[:, 0]
 
     def interval(self, probability: float) -> tuple[Array, Array]:
-        """Where the central intervals begin and end, both [n], in the target's own unit.
+        """Ends of the central intervals, both [n], in the target's own unit.
 
-        :param probability: that the target is inside, in (0, 1).
+        :param probability: probability that the target is inside, in (0, 1).
         """
         tail = (1 - probability) / 2
         low, high = (

@@ -1,10 +1,11 @@
-"""How good are predictions? Measures of predictive distributions, in numpy.
+"""Measures of predictive distributions, in numpy.
 
-A prediction is an equal-weight mixture of S Gaussians, which is what a deep Gaussian process with a
-Gaussian likelihood predicts: one component for each draw of the layers below the last. S = 1 is
-a Gaussian. Everything is elementwise: `y` has any shape [...], `mean` and `variance` have the
-shape [S, ...]. Arrays, lists and tensors are taken, and so what ``model.predict_y_components(X)``
-gives. What is empty, masked, NaN or infinite is refused, and so are variances below zero.
+A prediction is an equal-weight mixture of S Gaussians. That is the prediction of a deep Gaussian
+process with a Gaussian likelihood: one component for each draw of the layers below the last. S = 1
+is a Gaussian. Everything is elementwise: `y` has any shape [...], `mean` and `variance` have the
+shape [S, ...]. Arrays, lists and tensors are accepted, such as the result of
+``model.predict_y_components(X)``. Values that are empty, masked, NaN or infinite are refused, and
+so are negative variances.
 """
 
 from collections.abc import Callable
@@ -19,15 +20,15 @@ from ..core.validation import finite_floats, shares
 Array = NDArray[np.float64]
 
 _CHUNK = 500_000
-"""The number of elements that an intermediate array may have (4 MB)."""
+"""Largest number of elements of an intermediate array (4 MB)."""
 
 
 def rmse(y: ArrayLike, mean: ArrayLike) -> float:
     """Root mean squared error, in the unit of `y`.
 
-    :param y: [...], what was observed.
-    :param mean: [...], what was predicted.
-    :raises ValueError: if shapes differ, or if something is empty or not finite.
+    :param y: [...], observations.
+    :param mean: [...], predictions.
+    :raises ValueError: if shapes differ, or if an argument is empty or not finite.
     """
     y, mean = _same_shape(y=y, mean=mean)
     return float(np.sqrt(np.mean(np.square(y - mean))))
@@ -39,8 +40,8 @@ def mixture_moments(mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Array]
     :param mean: [S, ...].
     :param variance: [S, ...].
     :return: mean [...] and variance [...], in the unit of `mean` and its square.
-    :raises ValueError: if shapes do not fit, if there is no component, if something is empty or not
-        finite, or if a variance is negative.
+    :raises ValueError: if shapes do not match, if there is no component, if an argument is empty or
+        not finite, or if a variance is negative.
     """
     mean, variance = _components(mean, variance)
     return mean.mean(axis=0), variance.mean(axis=0) + mean.var(axis=0)
@@ -53,8 +54,8 @@ def mixture_log_density(y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> A
     :param mean: [S, ...].
     :param variance: [S, ...], positive.
     :return: [...].
-    :raises ValueError: if shapes do not fit, if there is no component, if something is empty or not
-        finite, or if a variance is not positive.
+    :raises ValueError: if shapes do not match, if there is no component, if an argument is empty or
+        not finite, or if a variance is not positive.
 
     >>> y, mean, variance = np.zeros(1), np.array([[-1.0], [1.0]]), np.ones((2, 1))
     >>> mixture_log_density(y, mean, variance)
@@ -73,20 +74,20 @@ def mixture_log_density(y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> A
 def mixture_crps(y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
     """Continuous ranked probability score, in the unit of `y`; lower is better.
 
-    The integral over t of (P(Y <= t) - 1[y <= t])^2, which is E|Y - y| - E|Y - Y'| / 2. Both
-    expectations are closed for a mixture of Gaussians: Grimit, Gneiting, Berrocal & Johnson, "The
-    continuous ranked probability score for circular variables and its application to mesoscale
-    forecast ensemble verification", QJRMS 2006, eq. 5 and 6. For a single point it is the
-    absolute error.
+    It is the integral over t of (P(Y <= t) - 1[y <= t])^2, which is E|Y - y| - E|Y - Y'| / 2. Both
+    expectations have a closed form for a mixture of Gaussians: Grimit, Gneiting, Berrocal &
+    Johnson, "The continuous ranked probability score for circular variables and its application to
+    mesoscale forecast ensemble verification", QJRMS 2006, eq. 5 and 6. For a point prediction it is
+    the absolute error.
 
-    Takes time in proportion to S^2, and bounded memory.
+    The time is proportional to S^2; memory is bounded.
 
     :param y: [...].
     :param mean: [S, ...].
     :param variance: [S, ...], not negative.
     :return: [...].
-    :raises ValueError: if shapes do not fit, if there is no component, if something is empty or not
-        finite, or if a variance is negative.
+    :raises ValueError: if shapes do not match, if there is no component, if an argument is empty or
+        not finite, or if a variance is negative.
     """
     mean, variance = _components(mean, variance)
     y = _observed(y, mean)
@@ -95,7 +96,7 @@ def mixture_crps(y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
 
     def crps(y: Array, mean: Array, variance: Array) -> Array:
         to_observation = _mean_absolute_value(y - mean, variance).mean(axis=0)
-        # All S^2 ordered pairs of components: each with itself, and each other pair twice.
+        # All S^2 ordered pairs of components: each with itself once, and each other pair twice.
         with_itself = _mean_absolute_value(np.zeros_like(mean), 2 * variance).sum(axis=0)
         between = _mean_absolute_value(
             mean[first] - mean[second], variance[first] + variance[second]
@@ -106,9 +107,9 @@ def mixture_crps(y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
 
 
 def mixture_quantile(probability: float, mean: ArrayLike, variance: ArrayLike) -> Array:
-    """The value that the mixture stays below with the given probability.
+    """The quantile of the mixture at the given probability.
 
-    By bisection of the distribution function, to the last digits of double precision.
+    It is found by bisection of the distribution function, to double precision.
 
     :param probability: in (0, 1).
     :param mean: [S, ...].
@@ -120,7 +121,7 @@ def mixture_quantile(probability: float, mean: ArrayLike, variance: ArrayLike) -
     mean, variance = _components(mean, variance)
 
     def quantile(mean: Array, variance: Array) -> Array:
-        # The mixture's quantile lies between the least and the greatest of the components'.
+        # The mixture's quantile is between the smallest and the largest quantile of its components.
         deviation = np.sqrt(variance)
         quantiles = mean + ndtri(probability) * deviation
         low, high = quantiles.min(axis=0), quantiles.max(axis=0)
@@ -134,17 +135,17 @@ def mixture_quantile(probability: float, mean: ArrayLike, variance: ArrayLike) -
 
 
 def mixture_pit(y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
-    """The probability integral transform: the mixture's distribution function at what was observed.
+    """The probability integral transform: the mixture's distribution function at the observation.
 
-    Uniform over [0, 1] if predictions are calibrated (Dawid, "Statistical theory: the prequential
-    approach", JRSS A 1984).
+    It is uniform over [0, 1] if predictions are calibrated (Dawid, "Statistical theory: the
+    prequential approach", JRSS A 1984).
 
     :param y: [...].
     :param mean: [S, ...].
     :param variance: [S, ...], not negative.
     :return: [...], in [0, 1].
-    :raises ValueError: if shapes do not fit, if there is no component, if something is empty or not
-        finite, or if a variance is negative.
+    :raises ValueError: if shapes do not match, if there is no component, if an argument is empty or
+        not finite, or if a variance is negative.
     """
     mean, variance = _components(mean, variance)
     y = _observed(y, mean)
@@ -152,18 +153,18 @@ def mixture_pit(y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
 
 
 def calibration_error(pit: ArrayLike) -> float:
-    """How far PIT values are from uniform: the mean distance of their quantiles from uniform ones.
+    """The distance of PIT values from uniform: the mean distance of their quantiles.
 
-    The Wasserstein-1 distance between the values' distribution and the uniform one, the area
-    between the two distribution functions: 0 if calibrated, at most 1/2. About 0.31 / sqrt(n) is
-    expected from n values that are uniform indeed.
+    It is the Wasserstein-1 distance between the distribution of the values and the uniform
+    distribution, the area between the two distribution functions: 0 if calibrated, at most 1/2.
+    For n uniform values, about 0.31 / sqrt(n) is expected.
 
-    :param pit: [...], in [0, 1], at least one.
-    :raises ValueError: if there are none, or if one is outside of [0, 1].
+    :param pit: [...], in [0, 1], at least one value.
+    :raises ValueError: if there are none, or if one is outside [0, 1].
     """
     values = np.sort(shares("pit", pit))
     n = len(values)
-    # The i-th value stands for all quantiles u in [i/n, (i+1)/n]: the integral of |value - u|.
+    # The i-th value is the quantile for all u in [i/n, (i+1)/n]: the integral of |value - u|.
     low, high = np.arange(n) / n, np.arange(1, n + 1) / n
     at = np.clip(values, low, high)
     areas = (at - low) * (values - 0.5 * (low + at)) + (high - at) * (0.5 * (at + high) - values)
@@ -171,12 +172,12 @@ def calibration_error(pit: ArrayLike) -> float:
 
 
 def coverage(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
-    """The share of observations that lie in their interval, from 0 to 1.
+    """The share of observations inside their intervals, from 0 to 1.
 
-    :param y: [...], what was observed.
-    :param lower: [...], the lower ends of the intervals; minus infinity for those without one.
-    :param upper: [...], the upper ends, which may be infinite likewise.
-    :raises ValueError: if shapes differ, if something is empty or NaN, or if `y` is not finite.
+    :param y: [...], observations.
+    :param lower: [...], lower ends of the intervals; may be minus infinity.
+    :param upper: [...], upper ends of the intervals; may be infinity.
+    :raises ValueError: if shapes differ, if an argument is empty or NaN, or if `y` is not finite.
     """
     finite_floats("y", y)
     y, lower, upper = _same_shape(True, y=y, lower=lower, upper=upper)
@@ -184,7 +185,7 @@ def coverage(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
 
 
 def _mean_absolute_value(mean: Array, variance: Array) -> Array:
-    """E|x| for x ~ N(mean, variance): Grimit et al. 2006, eq. 6; shapes alike."""
+    """The mean E|x| for x ~ N(mean, variance): Grimit et al. 2006, eq. 6; of the same shape."""
     deviation = np.sqrt(variance)
     z = _standardised(mean, deviation)
     density = np.exp(-0.5 * np.square(z)) / np.sqrt(2 * np.pi)
@@ -192,17 +193,17 @@ def _mean_absolute_value(mean: Array, variance: Array) -> Array:
 
 
 def _standardised(difference: Array, deviation: Array) -> Array:
-    """The quotient, whose limit at deviation zero is infinite with the sign of `difference`."""
+    """The quotient; at deviation zero its limit, infinity with the sign of `difference`."""
     limit = np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
     return np.divide(difference, deviation, out=limit, where=deviation > 0)
 
 
 def _in_chunks(function: Callable[..., Array], width: int, *arrays: Array) -> Array:
-    """Apply an elementwise function to so few elements at a time that memory stays bounded.
+    """Apply an elementwise function to a bounded number of elements at a time.
 
-    :param function: of arrays that end in [n]; returns [n].
-    :param width: how many numbers `function` needs at once for one element.
-    :param arrays: arrays of the shape [...] or, [S, ...]; the last one has the axis S.
+    :param function: function of arrays that end in [n]; returns [n].
+    :param width: number of intermediate numbers for one element.
+    :param arrays: arrays of shape [...] or [S, ...]; the last one has the axis S.
     """
     shape = arrays[-1].shape[1:]
     flat = [array.reshape(*array.shape[: array.ndim - len(shape)], -1) for array in arrays]

@@ -1,4 +1,4 @@
-"""Models: draws from a posterior, and the bounds and predictions that follow from them."""
+"""Models: draws from a posterior, and the bounds and predictions computed from them."""
 
 from .deep_gp import DeepGP
 from .draws import Draws

@@ -1,19 +1,19 @@
-"""Row by row work on more rows than fit into memory at once."""
+"""Functions of rows, applied to more rows than fit into memory at once."""
 
 from collections.abc import Callable
 
 import tensorflow as tf
 
 TARGET_SIZE = 4_000_000
-"""Numbers in the largest arrays of one chunk (32 MB in float64): a few times a processor's cache,
-and small beside any machine's memory."""
+"""Size of the largest array of one chunk, in numbers (32 MB in float64): a few times a processor's
+cache, and small compared with a machine's memory."""
 
 _MANY = 20
-"""Compiling an eager caller's loop pays from so many chunks on."""
+"""Smallest number of chunks for which compiling the loop of an eager call pays."""
 
 
 def rows_per_chunk(numbers_per_row: int) -> int:
-    """Rows of one chunk, if each needs `numbers_per_row` numbers in the largest array."""
+    """Number of rows of one chunk, if the largest array has `numbers_per_row` numbers per row."""
     return max(1, TARGET_SIZE // max(numbers_per_row, 1))
 
 
@@ -26,7 +26,7 @@ def in_chunks(
     :param function: from a chunk's number, [], and its part of each of `rows` to tensors whose
         first axis is the rows.
     :param rows: tensors of N rows each.
-    :param chunk: the number of rows at a time; the last chunk takes what is left.
+    :param chunk: the number of rows at a time; the last chunk has the remaining rows.
     :return: the function's tensors for all rows.
     """
     N = rows[0].shape[0]
@@ -50,7 +50,7 @@ def in_chunks(
 
     def loop() -> tuple[tf.Tensor, ...]:
         num_chunks = tf.maximum((tf.shape(rows[0])[0] + chunk - 1) // chunk, 1)
-        # The first chunk stands outside, since it tells what the arrays of the loop will hold.
+        # The first chunk is outside the loop, to find the types and shapes of the loop's arrays.
         first = one(tf.constant(0))
         arrays = tuple(
             tf.TensorArray(dtype, num_chunks, infer_shape=False).write(0, value)

@@ -1,14 +1,14 @@
-"""Probabilities of classes, from the moments that GPflow's likelihoods give of targets."""
+"""Class probabilities, from the moments of targets that GPflow's likelihoods return."""
 
 import tensorflow as tf
 from gpflow.likelihoods import Bernoulli, Likelihood, MultiClass, Softmax
 
 
 def check_classes(likelihood: Likelihood, output_dim: int) -> None:
-    """Refuse a likelihood whose targets are not one label for each row.
+    """Check that the targets of a likelihood are one label for each row.
 
-    :param output_dim: P, of the model's last layer.
-    :raises ValueError: if it is none of those that :func:`probabilities` knows.
+    :param output_dim: P, the number of outputs of the model's last layer.
+    :raises ValueError: if :func:`probabilities` does not support the likelihood.
     """
     if isinstance(likelihood, MultiClass | Softmax):
         return
@@ -25,12 +25,12 @@ def check_classes(likelihood: Likelihood, output_dim: int) -> None:
 
 
 def probabilities(likelihood: Likelihood, mean: tf.Tensor) -> tf.Tensor:
-    """The probability of each class, which sum to one.
+    """Probabilities of the classes, which sum to one.
 
-    :param mean: of targets: [N, 1] of a Bernoulli likelihood, otherwise [N, C].
+    :param mean: mean of the targets: [N, 1] for a Bernoulli likelihood, otherwise [N, C].
     :return: [N, C].
     """
     if isinstance(likelihood, Bernoulli):
         return tf.concat([1.0 - mean, mean], axis=-1)
-    # Those of MultiClass are integrals by quadrature, one for each class, with errors of their own.
+    # For MultiClass they are integrals by quadrature, one for each class, each with its own error.
     return mean / tf.reduce_sum(mean, axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Whether the parts of a model fit together."""
+"""Checks that the parts of a model fit together."""
 
 import math
 from typing import Any
@@ -10,7 +10,7 @@ from ..posteriors import LocalInducing
 
 
 def describe(layer: Layer | Deterministic) -> str:
-    """A layer in an error message."""
+    """A layer's description in an error message."""
     if isinstance(layer, Deterministic):
         return repr(layer.function)
     if isinstance(layer, Residual):
@@ -19,7 +19,7 @@ def describe(layer: Layer | Deterministic) -> str:
 
 
 def uses_global_inducing(layer: Layer | Deterministic) -> bool:
-    """Whether the layer depends on the inducing activations from below."""
+    """True if the layer depends on the inducing activations from the layer below."""
     return isinstance(layer, Layer) and layer.uses_global_inducing
 
 
@@ -51,12 +51,12 @@ def check_last_layer(layers: list[Layer | Deterministic], likelihood: Likelihood
 
 
 def check_connections(layers: list[Layer | Deterministic], U: Any) -> None:
-    """Check that each layer takes what comes from below, and tell it what that is.
+    """Check that each layer accepts the outputs of the layer below, and set their shape in it.
 
     Keras layers without weights are built.
 
     :param U: the model's inducing inputs, [M, D] or [M, H, W, C], or None.
-    :raises ValueError: if a layer does not; the message names it.
+    :raises ValueError: if a layer does not accept them; the message names it.
     """
     shape = layers[0].input_shape
     if U is not None and (shape is None or not _is_compatible(U.shape[1:], shape)):
@@ -72,9 +72,9 @@ def _connect(
 ) -> tuple[int, ...] | None:
     """Check a chain of layers.
 
-    :param shape: of its rows, (D,) or (H, W, C), or None if nothing tells.
+    :param shape: shape of the rows, (D,) or (H, W, C), or None if it is not known.
     :param num_inducing: M, or None without inducing inputs.
-    :param within: of which block it is part, for messages.
+    :param within: the block that contains the chain, for messages.
     :return: the shape of its outputs.
     """
     for i, layer in enumerate(layers, start=1):
@@ -148,7 +148,7 @@ def _connect_block(
 
 
 def _is_compatible(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether rows of one shape can be taken for rows of the other: images only for themselves."""
+    """True if rows of one shape can be used as rows of the other; images need equal shapes."""
     return one == other if len(one) == len(other) else math.prod(one) == math.prod(other)
 
 
@@ -157,10 +157,10 @@ def _columns(shape: tuple[int, ...]) -> str:
 
 
 def check_inputs(layers: list[Layer | Deterministic], *shape: int) -> None:
-    """Check that rows of X fit the first layer that is not deterministic, and tell those below.
+    """Check that rows of X fit the first layer that is not deterministic, and connect those below.
 
-    :param shape: of a row: D, or H, W and C.
-    :raises ValueError: if they do not; the message names the layer.
+    :param shape: shape of a row: D, or H, W and C.
+    :raises ValueError: if they do not fit; the message names the layer.
     """
     rows: tuple[int, ...] = shape
     for i, layer in enumerate(layers, start=1):

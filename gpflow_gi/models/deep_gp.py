@@ -50,10 +50,10 @@ class DeepGP(Predictive):
     layers only this is the doubly stochastic bound of Salimbeni & Deisenroth (2017); with one local
     layer it is GPflow's SVGP.
 
-    Bounds and predictions are those of every :class:`Predictive`, whose page says what shapes,
-    seeds and errors they have. M is the number of inducing points.
+    Bounds and predictions are those of every :class:`Predictive`; see there for shapes, seeds and
+    errors. M is the number of inducing points.
 
-    Of layers put together by hand, and with fresh noise averaged over:
+    An example with layers built by hand, averaged over new noise:
 
     >>> from gpflow_gi.layers import DenseLayer, GPLayer
     >>> from gpflow_gi.posteriors import Factorised, GlobalInducing
@@ -76,19 +76,20 @@ class DeepGP(Predictive):
         inducing_inputs: Any = None,
         num_samples: int = 1,
     ) -> None:
-        """Put layers together.
+        """Build a model from layers.
 
-        :param layers: from the inputs up: layers of :mod:`gpflow_gi.layers`, and callables or Keras
-            layers (GPflow's Keras, ``gpflow.keras.tf_keras``) as deterministic ones in between.
+        :param layers: layers from the inputs up: layers of :mod:`gpflow_gi.layers`, and callables
+            or Keras layers (GPflow's Keras, ``gpflow.keras.tf_keras``) as deterministic ones in
+            between.
         :param likelihood: any GPflow likelihood.
         :param num_data: the number of rows that the model is trained on. The expected log
-            likelihood of a minibatch is scaled by num_data over the batch's rows; nothing else is.
+            likelihood of a minibatch is scaled by num_data / B; nothing else is scaled.
         :param inducing_inputs: global inducing inputs, [M, D] or images [M, H, W, C], in the units
-            of X. Needed where a layer has a global posterior.
-        :param num_samples: S for the bound, where a call does not say otherwise.
-        :raises ValueError: if the parts do not fit together, in which case the message names the
-            layer, or if a number is not a positive integer.
-        :raises TypeError: if `layers` is no list of layers, or `likelihood` none of GPflow's.
+            of X. Required if a layer has a global posterior.
+        :param num_samples: S, the default number of samples of the bound.
+        :raises ValueError: if the parts do not fit together (the message names the layer), or if a
+            number is not a positive integer.
+        :raises TypeError: if `layers` is not a list of layers, or `likelihood` is not GPflow's.
         :warns UserWarning: if there are inducing inputs, but no layer has a global posterior.
         """
         super().__init__()
@@ -115,7 +116,7 @@ class DeepGP(Predictive):
 
     @property
     def trainable_variables(self) -> tuple[tf.Variable, ...]:
-        """What is trained: all but what was set to be not, also by ``layer.trainable = False``."""
+        """All variables except those set to be fixed, also by ``layer.trainable = False``."""
         frozen = {
             variable.ref()
             for layer in every_deterministic(self.layers)
@@ -156,10 +157,10 @@ class DeepGP(Predictive):
         draw_all: bool = False,
         num_features: int | None = None,
     ) -> Propagated:
-        """Push the inducing points through the network, for rows to follow.
+        """Push the inducing points through the network.
 
-        :param X: rows like these, [N, D], of which only D counts; or D itself.
-        :param num_samples: S, how many.
+        :param X: rows of the data, [N, D], of which only D is used; or D itself.
+        :param num_samples: the number of samples, S.
         :param seed: [2].
         :param draw_all: see :func:`gpflow_gi.models.propagation.propagate_inducing`.
         :param num_features: see there.
@@ -186,21 +187,21 @@ class DeepGP(Predictive):
     def sample_prior(
         self, num_samples: int, seed: Seed = None, *, num_features: int | None = DEFAULT_FEATURES
     ) -> FunctionDraws:
-        """Draw S functions f from the prior that the model has now.
+        """Draw S functions f from the model's present prior.
 
-        The kernels, mean functions, prior scales and other parameters of the prior are taken as
-        they are; what was learned of the posterior plays no part.
+        The present kernels, mean functions, prior scales and other parameters of the prior are
+        used; the learned posterior is not.
 
-        :param num_samples: S, how many.
+        :param num_samples: the number of samples, S.
         :param seed: see the class.
         :param num_features: F, as in :meth:`~gpflow_gi.models.Predictive.sample_functions`.
-        :return: a callable from X [N, D] to [S, N, P], the same functions at every call.
+        :return: a callable from X [N, D] to [S, N, P], the same functions in every call.
         :raises ValueError: if `num_samples` or `num_features` is not a positive integer.
         """
         return self.prior_model().sample_functions(num_samples, seed, num_features=num_features)
 
     def prior_model(self) -> DeepGP:
-        """A copy whose approximate posteriors are the prior.
+        """Return a copy with the prior as its approximate posterior.
 
         :return: a model with copies of the prior's and the likelihood's parameters, and no others.
         """
@@ -213,12 +214,12 @@ class DeepGP(Predictive):
 
     @check_shapes("return[all]: [S, M, .]")
     def inducing_activations(self, num_samples: int = 1, seed: Seed = None) -> list[tf.Tensor]:
-        """Draw the global inducing points' ways through the layers.
+        """Draw the global inducing points' values in every layer.
 
-        :param num_samples: S, how many.
+        :param num_samples: the number of samples, S.
         :param seed: see the class.
-        :return: the inducing inputs, then what comes in at each further layer that uses them or
-            hands them on (deterministic layers are passed), then, if the last layer is global, its
+        :return: the inducing inputs, then the inputs of each further layer that uses them or passes
+            them on (deterministic layers are skipped), then, if the last layer is global, its
             outputs: each [S, M, .].
         :raises ValueError: if the model has no global inducing inputs.
         """
@@ -230,11 +231,11 @@ class DeepGP(Predictive):
     def first_non_finite(
         self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
     ) -> str | None:
-        """Say where the bound of `data` first stops being finite, going through the network.
+        """Find the first part of the network at which the bound of `data` is not finite.
 
         :param data: as in :meth:`~gpflow_gi.models.Predictive.elbo`.
         :param num_samples: S; the model's own by default.
-        :param seed: see the class: that of the bound which was not finite.
+        :param seed: see the class: the seed of the bound that was not finite.
         :return: a phrase that names the layer and the quantity, or None if all is finite.
         :raises ValueError: see the class.
         """
@@ -256,12 +257,12 @@ class DeepGP(Predictive):
 
     @property
     def output_dim(self) -> int:
-        """P, of the last layer."""
+        """P, the number of outputs of the last layer."""
         return self.layers[-1].output_dim
 
     @property
     def input_shape(self) -> tuple[int, ...] | None:
-        """(D,), or (H, W, C) of images, where the layers or the inducing inputs tell."""
+        """Shape (D,), or (H, W, C) of images, if the layers or the inducing inputs determine it."""
         first = self.layers[0]
         shape = first.input_shape if isinstance(first, Layer) else None
         if shape is None and self.inducing_inputs is not None:
@@ -272,7 +273,7 @@ class DeepGP(Predictive):
 
     @property
     def input_dim(self) -> int | None:
-        """D, where the layers or the inducing inputs tell."""
+        """D, if the layers or the inducing inputs determine it."""
         return None if self.input_shape is None else math.prod(self.input_shape)
 
     def width(self) -> int:

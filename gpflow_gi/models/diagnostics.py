@@ -1,4 +1,4 @@
-"""Looking into a chain of layers: inducing activations, and the first number that is not finite."""
+"""Diagnostics of a chain of layers: inducing activations, and the first non-finite number."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def first_non_finite(model: Any, X: tf.Tensor, Y: tf.Tensor, S: int, seed: tf.Te
             if not _is_finite(value):
                 return f"{name}: {quantity}"
         if not model.layers[end - 1].has_independent_outputs:
-            continue  # nothing to integrate; the next layer says whether its inputs are finite
+            continue  # nothing to integrate; the next layer checks whether its inputs are finite
         mean, variance = propagated.predict(X, fold_in(seed, 1))
         if not (_is_finite(mean) and _is_finite(variance)):
             return f"{name}: its outputs at the data"

@@ -1,4 +1,4 @@
-"""Draws from a model's posterior: all that a model must give to be compared with others."""
+"""Draws from a model's posterior: the interface that makes models comparable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..core.random import fold_in, standard_normal
 
 
 class Draws(ABC):
-    """S functions f drawn from an approximate posterior, with log p and log q where these exist.
+    """S functions f drawn from an approximate posterior, with log p and log q if they exist.
 
     Shapes: S samples, N rows, D inputs, P outputs.
     """
@@ -21,11 +21,11 @@ class Draws(ABC):
     none."""
 
     log_p_minus_log_q: tf.Tensor | None = None
-    """log p - log q of everything that was drawn, [S], in nats; None without a density q, or where
-    something is integrated instead of drawn."""
+    """log p - log q of everything that was drawn, [S], in nats; None if there is no density q, or
+    if something is integrated instead of drawn."""
 
     is_function: bool = False
-    """True if two calls give the same values at the same rows, whatever their seeds."""
+    """True if two calls return the same values at the same rows, whatever their seeds."""
 
     @abstractmethod
     def moments(
@@ -36,25 +36,25 @@ class Draws(ABC):
         An integrated last layer has a variance; drawn weights have none, and it is zero.
 
         :param X: [N, D].
-        :param seed: [2], or a :class:`~gpflow_gi.core.random.RowSeed`: of what is drawn row by
+        :param seed: [2], or a :class:`~gpflow_gi.core.random.RowSeed`, for what is drawn row by
             row.
-        :param full_cov: give the covariance over rows, of joint draws only.
+        :param full_cov: True for the covariance over rows; for joint draws only.
         :return: the mean, [S, N, P], and the variance, [S, N, P], or covariance, [S, P, N, N].
         """
 
     def settle(self, input_dim: int) -> None:  # noqa: B027
-        """Compute now what all calls share, where it is computed when it is first needed.
+        """Compute now what all calls share and would otherwise be computed in the first call.
 
-        So it can be kept outside of the graph in which the first call may be.
+        It is then outside of the graph of the first call.
 
-        :param input_dim: D, the columns of the rows to come.
+        :param input_dim: D, the number of columns of later rows.
         """
 
     def __call__(self, X: tf.Tensor, seed: Any) -> tf.Tensor:
-        """Values of f: of joint draws, the rows of one function; otherwise each row by itself.
+        """Values of f: for joint draws at rows of one function; otherwise for each row separately.
 
         :param X: [N, D].
-        :param seed: [2], of what the draws leave open.
+        :param seed: [2], for what the draws do not determine.
         :return: [S, N, P].
         """
         mean, variance = self.moments(X, fold_in(seed, 0))

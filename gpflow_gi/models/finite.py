@@ -1,4 +1,4 @@
-"""Nothing that is NaN comes back without a word."""
+"""Checks that no result is silently NaN."""
 
 from typing import Any
 
@@ -8,18 +8,18 @@ import tensorflow as tf
 from ..core.validation import all_finite
 
 _LARGE = 1e100
-"""Numbers beyond are what makes sums and products overflow, if anything in the data does."""
+"""Limit of large numbers: larger ones are the probable cause of an overflow."""
 
 
 @tf.autograph.experimental.do_not_convert
 def check_outputs(inputs: Any, *outputs: tf.Tensor, what: str = "The prediction") -> None:
-    """Check that what was computed from finite data is finite itself, where values are known.
+    """Check that results from finite data are finite, where values are known.
 
     :param inputs: the data, a list of tensors.
     :param outputs: tensors.
-    :param what: what they are, for the message; of a log density or a bound, minus infinity is the
-        right answer where the data are impossible up to rounding.
-    :raises ValueError: if they are not.
+    :param what: name of the results in the message. For a log density or a bound, minus infinity is
+        the right result if the data are impossible up to rounding.
+    :raises ValueError: if they are not finite.
     """
     for output in outputs:
         if not hasattr(output, "numpy"):

@@ -1,4 +1,4 @@
-"""Draws kept for predictions that do not change from call to call."""
+"""Draws that are kept, so that predictions do not change between calls."""
 
 from __future__ import annotations
 
@@ -17,23 +17,21 @@ from .finite import check_outputs
 
 
 class FrozenPosterior:
-    """S draws of a model: of a chain of layers, of everything below the last, which is integrated.
+    """S draws of a model; of a chain of layers, draws of all but the last, which is integrated.
 
-    They are made once, when the first rows come. From then on every factorisation is at hand: a row
-    takes time of S M^2 in each GP layer. What is predicted at a row
-    is a function of that row, whatever the batch that it comes in and however often it is asked,
-    up to rounding: residuals of GP layers are drawn by a hash of the row
-    (:class:`gpflow_gi.core.random.RowSeed`), independently from row to row as in the model's own
-    predictions. For draws of whole functions there is
+    They are made once, in the first call. Later calls reuse every factorisation: a row takes time
+    of S M^2 in each GP layer. The prediction at a row is a function of that row, up to rounding,
+    whatever its batch and however often it is computed: residuals of GP layers come from a hash of
+    the row (:class:`gpflow_gi.core.random.RowSeed`), independent between rows as in the model's own
+    predictions. For draws of whole functions use
     :meth:`~gpflow_gi.models.Predictive.sample_functions`.
 
-    It is of the model as it was when it was made; later training does not change it. It can be used
-    inside ``tf.function``, where all rows of a call are taken at once; elsewhere they are taken in
-    chunks of bounded memory.
+    Later training of the model does not change it. It can be used inside ``tf.function``, where all
+    rows of a call are computed at once; elsewhere they are computed in chunks of bounded memory.
     """
 
     def __init__(self, model: Any, num_samples: int, seed: tf.Tensor) -> None:
-        """Copy the model; :meth:`gpflow_gi.models.Predictive.posterior` is how to make one.
+        """Copy the model; use :meth:`gpflow_gi.models.Predictive.posterior` instead.
 
         :param model: a :class:`gpflow_gi.models.Predictive`.
         :param num_samples: S, the number of draws.
@@ -69,9 +67,9 @@ class FrozenPosterior:
         """The predictive probability of each class, a mean over S samples.
 
         :param X: [N, D], or images [N, H, W, C].
-        :return: [N, C]; of a Bernoulli likelihood C is 2, for the labels 0 and 1.
+        :return: [N, C]; for a Bernoulli likelihood C is 2, for the labels 0 and 1.
         :raises ValueError: if `X` does not fit the model or is not finite, or if the likelihood is
-            none over classes.
+            not one over classes.
         """
         check_classes(self._model.likelihood, self._model.output_dim)
         mean, _ = self.predict_y(X)
@@ -92,10 +90,10 @@ class FrozenPosterior:
         model = self._model
         checked = [model.check_inputs(*rows)] if len(rows) == 1 else list(model.check_data(rows))
         if self._draws is None:
-            with tf.init_scope():  # once and for all, also where a function is being traced
+            with tf.init_scope():  # once, also while a function is being traced
                 self._draws = self._start(checked[0].shape[-1])
         seed = fold_in(self._seed, 1)
-        # TensorFlow has no gradient of a loop over what was computed outside of the graph.
+        # TensorFlow has no gradient of a loop over values computed outside of the graph.
         numbers = model.numbers_per_row(self._num_samples) if tf.executing_eagerly() else None
         values = prediction.predict_rows(
             self._draws,

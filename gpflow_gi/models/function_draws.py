@@ -12,28 +12,27 @@ from .finite import check_outputs
 
 
 class FunctionDraws:
-    """S functions from a model: X [N, D] -> [S, N, P], the same at every call.
+    """S functions from a model: X [N, D] -> [S, N, P], the same in every call.
 
-    Where every layer has features, the functions are known everywhere as soon as they are drawn
+    If every layer has features, the functions are known at all inputs as soon as they are drawn
     (``is_pathwise`` is True). They are differentiable in X, as often as the kernels are, can be
-    called inside ``tf.function``, and take time that is linear in the rows. Dense
-    layers are drawn exactly, by their weights. GP layers are drawn by decoupled sampling (Wilson et
-    al. 2020, arXiv:2002.09309), the prior's part of it by random features: squared exponential,
-    Matern, exponential, rational quadratic, constant and linear kernels and
-    :class:`~gpflow_gi.kernels.BNNKernel` have them, sums of these, and products of the first five.
+    called inside ``tf.function``, and take time that is linear in the rows. Dense layers are drawn
+    exactly, by their weights. GP layers are drawn by decoupled sampling (Wilson et al. 2020,
+    arXiv:2002.09309), with random features for the prior: squared exponential, Matern, exponential,
+    rational quadratic, constant and linear kernels and :class:`~gpflow_gi.kernels.BNNKernel` have
+    features; so have their sums, and products of the first five.
 
-    Other kernels, such as periodic, arc-cosine and white ones, take an exact route, eager and not
-    differentiable, that conditions on all values it has given: time grows with the cube and memory
-    with the square of the number of different rows seen so far, for each sample.
+    Other kernels, such as periodic, arc-cosine and white ones, use an exact method, eager and not
+    differentiable, which conditions on all values returned so far: for each sample, time grows with
+    the cube and memory with the square of the number of different rows seen so far.
 
-    Draws of a posterior over all weights of a network are functions already.
+    Draws of a posterior over all weights of a network are already functions.
 
-    The draws are of the model as it was when they were made; later training does not change them.
-    They can be copied and pickled.
+    Later training of the model does not change the draws. They can be copied and pickled.
     """
 
     is_pathwise: bool
-    """Whether the functions are sums of features, or else exact and remembered row by row."""
+    """True if the functions are sums of features; False if they are exact and stored row by row."""
 
     def __init__(
         self, model: Any, num_samples: int, seed: tf.Tensor, num_features: int | None
@@ -56,7 +55,7 @@ class FunctionDraws:
         :param X: [N, D], or images [N, H, W, C].
         :return: [S, N, P], in the units of the last layer's outputs.
         :raises ValueError: if `X` does not fit the model or is not finite.
-        :raises RuntimeError: inside ``tf.function``, where the draws are not pathwise.
+        :raises RuntimeError: inside ``tf.function``, if the draws are not pathwise.
         """
         X = self._model.check_inputs(X)
         values = self._functions(X)

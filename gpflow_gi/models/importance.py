@@ -4,8 +4,8 @@
     IWBO_S = E log 1/S sum_s w_s  <=  log p(Y)
 
 (Burda, Grosse & Salakhutdinov 2016, eq. 8). A weight belongs to one function: the rows of F_s are
-drawn jointly, and the last layer is drawn as well. Drawn row by row, they would bound the evidence
-of another model, whose function values are independent given the inducing points.
+drawn jointly, and the last layer is drawn too. Rows drawn separately would bound the evidence of
+another model, whose function values are independent given the inducing points.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from . import integration
 from .no_density import NoDensityError
 
 CACHED_SIZE = 400_000
-"""Numbers in the largest arrays of one chunk of samples: what stays in a processor's cache."""
+"""Size of the largest array of one chunk of samples, in numbers: a processor's cache holds it."""
 
 MOST_SAMPLES_AT_ONCE = 50
 
 
 def samples_at_once(numbers_per_sample: int, num_samples: int) -> int:
-    """Samples of one chunk, all chunks but for the last being of one size."""
+    """Number of samples of one chunk; all chunks except the last have the same size."""
     at_most = min(max(CACHED_SIZE // numbers_per_sample, 1), MOST_SAMPLES_AT_ONCE)
     num_chunks = -(-num_samples // at_most)
     return -(-num_samples // num_chunks)
@@ -70,9 +70,9 @@ def _chunk(model: Any, X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Te
 
 
 def compiled(model: Any) -> Callable[[Any, Any, int, Any], tf.Tensor]:
-    """:func:`log_weights` of a model for eager callers, compiled once for as long as it lives.
+    """Compile :func:`log_weights` of a model for eager calls, once in the model's lifetime.
 
-    A model that was given another part in the meantime is compiled anew.
+    The function is compiled again if a part of the model was replaced.
     """
     if model not in _COMPILED or not _COMPILED[model][0].is_unchanged():
         owner = ref(model)  # the function must not keep alive what it is stored under

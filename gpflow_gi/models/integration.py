@@ -1,7 +1,7 @@
 """A likelihood's integrals over f, for every sample of the layers below.
 
-GPflow's likelihoods take [N, P]; some of them fail on a sample axis, and the Monte Carlo ones draw
-their own noise. Here samples become rows and noise comes from our seeds.
+GPflow's likelihoods take [N, P]; some fail on a sample axis, and the Monte Carlo ones draw their
+own noise. Here samples become rows, and the noise comes from this library's seeds.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from ..core.random import standard_normal
 
 
 def points_per_row(likelihood: Likelihood) -> int:
-    """The number of values of f at which an integral evaluates the likelihood, for each row."""
+    """The number of values of f per row at which an integral evaluates the likelihood."""
     if isinstance(likelihood, MonteCarloLikelihood):
         return int(likelihood.num_monte_carlo_points)
     return int(getattr(getattr(likelihood, "quadrature", None), "n_gh_total", 1))
@@ -27,11 +27,11 @@ def variational_expectations(
     Y: tf.Tensor,
     seed: tf.Tensor,
 ) -> tf.Tensor:
-    """E log p(y_n | f_n) for f_n ~ N(mean, variance).
+    """Compute E log p(y_n | f_n) for f_n ~ N(mean, variance).
 
     :param X: [N, D].
     :param mean: [N, P] or [S, N, P].
-    :param variance: as the mean.
+    :param variance: of the shape of the mean.
     :param Y: [N, Q].
     :return: [N] or [S, N], in nats.
     """
@@ -89,7 +89,7 @@ def _per_sample(
     if Y is not None:
         arguments.append(tf.tile(Y, [repeats, 1]))
     if isinstance(likelihood, MonteCarloLikelihood):
-        # The public methods have no argument for the noise; those that they call do.
+        # The public methods have no argument for the noise; the methods that they call do.
         points = likelihood.num_monte_carlo_points
         epsilon = standard_normal(tf.concat([[points], tf.shape(mean)], axis=0), seed, mean.dtype)
         epsilon = tf.reshape(epsilon, tf.concat([[points], tf.shape(arguments[1])], axis=0))

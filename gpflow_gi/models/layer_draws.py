@@ -14,9 +14,9 @@ from .propagation import Propagated
 
 
 class LayerDraws(Draws):
-    """The layers below the last drawn, or integrated row by row, and the last one integrated.
+    """Layers below the last, drawn or integrated row by row, and the last layer, integrated.
 
-    Joint draws have every layer drawn when they are called, the last one too.
+    In joint draws every layer is drawn in a call, the last one too.
     """
 
     def __init__(
@@ -31,11 +31,11 @@ class LayerDraws(Draws):
         """Keep the layers.
 
         :param propagated: the layers after the pass of the inducing points.
-        :param num_samples: S, with which that pass was made.
-        :param seed: [2], of the draws; its streams 1 and 3 are left for calls.
-        :param joint: whether the rows of a call belong to one function.
-        :param sample_axis: whether there is one in any case. Without, values that all samples share
-            have none, which saves the work of S samples in the bound.
+        :param num_samples: S of that pass.
+        :param seed: [2], of the draws; its streams 1 and 3 are for calls.
+        :param joint: True if the rows of a call belong to one function.
+        :param sample_axis: True for a sample axis in every result. Otherwise values that all
+            samples share have none, which saves the work of S samples in the bound.
         """
         self._propagated = propagated
         self._num_samples = num_samples
@@ -56,7 +56,7 @@ class LayerDraws(Draws):
         return self._for_each(mean, 2), self._for_each(variance, 2)
 
     def settle(self, input_dim: int) -> None:
-        # Factorisations of the layers are made at the first row.
+        # Factorisations of the layers are computed for the first row.
         dtype = self._propagated.inducing.dtype
         self.moments(tf.zeros([1, input_dim], dtype), fold_in(self._seed, 1))
 
@@ -67,13 +67,13 @@ class LayerDraws(Draws):
             values, _ = self._last.extend(F, fold_in(seed, 3))
             return self._for_each(values, 2)
         mean, variance = self.moments(X, fold_in(seed, 0))
-        # Where nothing below the last layer is sampled, one mean serves all samples.
+        # If nothing below the last layer is sampled, one mean serves all samples.
         shape = tf.concat([[self._num_samples], tf.shape(mean)[-2:]], axis=0)
         return mean + tf.sqrt(variance) * standard_normal(shape, fold_in(seed, 1), mean.dtype)
 
     @property
     def log_p_minus_log_q(self) -> tf.Tensor | None:  # type: ignore[override]
-        """The sum over all layers, of joint draws whose layers have densities; else None."""
+        """The sum over all layers, for joint draws whose layers have densities; else None."""
         if not self._joint or self.kl is None:
             return None
         drawn = [layer for layer in self._propagated.hidden if isinstance(layer, LayerDraw)]
@@ -87,7 +87,7 @@ class LayerDraws(Draws):
         return last.draw(self._propagated.num_samples, fold_in(self._seed, 2))
 
     def _for_each(self, value: tf.Tensor, rank: int) -> tf.Tensor:
-        """With a sample axis, if there is to be one, in front of the `rank` others."""
+        """Add a sample axis, if required, in front of the other `rank` axes."""
         if not self._sample_axis or value.shape.rank > rank:
             return value
         return tf.broadcast_to(value, tf.concat([[self._num_samples], tf.shape(value)], axis=0))

@@ -1,4 +1,4 @@
-"""A prediction is a mixture, with equal weights, over samples of the layers below the last."""
+"""Equal-weight mixtures over samples of the layers below the last, which are the predictions."""
 
 import tensorflow as tf
 
@@ -16,7 +16,7 @@ def moments(means: tf.Tensor, variances: tf.Tensor) -> tuple[tf.Tensor, tf.Tenso
 
 
 def moments_jointly(means: tf.Tensor, covariances: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """The same with covariances over rows.
+    """Mean and covariance of the mixture over rows.
 
     :param means: [S, N, P].
     :param covariances: [S, P, N, N].

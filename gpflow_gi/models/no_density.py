@@ -1,5 +1,5 @@
-"""The error of a bound where there is no density."""
+"""The error for a bound without a density."""
 
 
 class NoDensityError(ValueError):
-    """A bound was asked of a posterior without a density."""
+    """Error: a bound was requested for a posterior without a density."""

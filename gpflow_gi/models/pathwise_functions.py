@@ -1,4 +1,4 @@
-"""Drawn functions that are known everywhere: sums of features and of kernels at inducing inputs."""
+"""Drawn functions known at all inputs: sums of features and of kernels at inducing inputs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .chunks import rows_per_chunk
 class PathwiseFunctions:
     """S functions from a model whose layers have features: [N, D] -> [S, N, P].
 
-    The inducing points go through the functions that the rows go through, once, at the first call.
-    Eager calls take many rows in chunks of bounded memory.
+    The inducing points pass through the same functions as the rows, once, in the first call.
+    Eager calls process many rows in chunks of bounded memory.
     """
 
     is_pathwise = True
@@ -23,7 +23,7 @@ class PathwiseFunctions:
     def __init__(self, model: Any, num_samples: int, seed: tf.Tensor, num_features: int) -> None:
         """Prepare the draw.
 
-        :param model: a :class:`gpflow_gi.models.DeepGP` that nobody changes.
+        :param model: a :class:`gpflow_gi.models.DeepGP` that will not change.
         :param num_samples: S, the number of functions.
         :param seed: [2].
         :param num_features: F, of each function in each layer.
@@ -35,12 +35,12 @@ class PathwiseFunctions:
         self._layers: list[Deterministic | LayerFunction] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Copies and pickles make the functions, which are closures, again from the seed.
+        # The functions are closures; copies and pickles make them again from the seed.
         return {**vars(self), "_layers": None}
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         if self._layers is None:
-            with tf.init_scope():  # once and for all, also where a function is being traced
+            with tf.init_scope():  # once, also while a function is being traced
                 self._layers = self._start(X.shape[-1])
         if not tf.executing_eagerly():
             return self._values(self._layers, X)

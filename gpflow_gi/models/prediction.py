@@ -14,8 +14,8 @@ from .chunks import in_chunks, rows_per_chunk
 from .draws import Draws
 
 Reduce = Callable[..., tuple[tf.Tensor, ...]]
-"""(likelihood, seed, mean [S, N, P], variance [S, N, P], X [N, D], ...) -> what is predicted, in
-tensors whose first axis is the rows."""
+"""Function of (likelihood, seed, mean [S, N, P], variance [S, N, P], X [N, D], ...) that returns
+predictions, as tensors whose first axis is the rows."""
 
 
 def predict_rows(
@@ -28,11 +28,11 @@ def predict_rows(
 ) -> Any:
     """Predict at rows.
 
-    :param draws: S of them.
+    :param draws: S draws.
     :param rows: X [N, D], or X and Y [N, Q].
-    :param seed_of: from a chunk's number and its rows X to its seed.
-    :param numbers_per_row: in the largest array; None to take all rows as one chunk.
-    :return: what `reduce` returns, of all rows.
+    :param seed_of: function from a chunk's number and its rows X to its seed.
+    :param numbers_per_row: numbers per row in the largest array; None for all rows in one chunk.
+    :return: the results of `reduce` for all rows.
     """
 
     def chunk(i: tf.Tensor, *rows: tf.Tensor) -> tuple[tf.Tensor, ...]:
@@ -83,10 +83,10 @@ def log_density_of_y(
 
 
 def sample_rows(draws: Draws, X: tf.Tensor, numbers_per_row: int, seed: tf.Tensor) -> tf.Tensor:
-    """Samples of f, each row by itself: [S, N, P].
+    """Samples of f, for each row separately: [S, N, P].
 
     :param X: [N, D].
-    :param numbers_per_row: in the largest array.
+    :param numbers_per_row: numbers per row in the largest array.
     :param seed: [2].
     """
 
@@ -98,17 +98,17 @@ def sample_rows(draws: Draws, X: tf.Tensor, numbers_per_row: int, seed: tf.Tenso
 
 
 class Functions:
-    """Draws that are functions by themselves, such as a network's: [N, D] -> [S, N, P]."""
+    """Draws that are functions, such as those of a network: [N, D] -> [S, N, P]."""
 
     is_pathwise = True
 
     def __init__(self, draws: Draws, seed: tf.Tensor, numbers_per_row: int) -> None:
         """Keep the draws.
 
-        :param draws: whose values do not depend on the seed of a call.
+        :param draws: draws whose values do not depend on the seed of a call.
         :param seed: [2].
-        :param numbers_per_row: in the largest array, of all samples.
-        :raises NotImplementedError: if their values do depend on it.
+        :param numbers_per_row: numbers per row in the largest array, for all samples.
+        :raises NotImplementedError: if their values depend on the seed.
         """
         if not draws.is_function:
             raise NotImplementedError(

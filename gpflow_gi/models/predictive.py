@@ -1,4 +1,4 @@
-"""Whatever can draw functions can be compared: bounds and predictions from draws."""
+"""Bounds and predictions of every model that can draw functions from its posterior."""
 
 from __future__ import annotations
 
@@ -30,55 +30,54 @@ DEFAULT_FEATURES = 500
 
 
 class Predictive(TrainingLoss, BayesianModel):
-    """A model with an approximate posterior that can be drawn from; the rest follows from that.
+    """A model with an approximate posterior that can be drawn from; all else is built on draws.
 
-    A subclass says how to :meth:`draw`, which inputs it takes (:meth:`check_inputs`), and has the
-    attributes below. Bounds and predictions are written here, once for all methods.
+    A subclass defines :meth:`draw`, the inputs that it takes (:meth:`check_inputs`), and the
+    attributes below. Bounds and predictions are implemented here, once for all methods.
 
     Shapes: S samples, N rows, B rows of a minibatch, D inputs, P outputs of f, Q columns of the
-    targets. Images, [N, H, W, C] wherever there is X [N, D], become rows of their D = H W C
-    numbers.
+    targets. Images, [N, H, W, C] in place of X [N, D], become rows of their D = H W C numbers.
 
-    Every stochastic method takes a `seed`: an integer or a pair of integers, with which it is a
-    deterministic function; or None, for fresh noise at every call.
+    Every stochastic method takes a `seed`: an integer or a pair of integers, which makes it a
+    deterministic function; or None, for new noise in every call.
 
-    Every method raises ValueError where its data do not fit the model or hold NaN or infinity,
-    where `num_samples` is no positive integer or `seed` none of these; and where the answer would
-    be NaN although the data are finite, as numbers like 1e200 can make it. Inside ``tf.function``
-    values are not known: there NaN gives NaN, as in any TensorFlow code. ``parameters``,
-    ``log_prior_density`` and their like are GPflow's.
+    Every method raises ValueError if its data do not fit the model or hold NaN or infinity, if
+    `num_samples` is not a positive integer, or if `seed` is none of these; also if the result would
+    be NaN although the data are finite, as with numbers like 1e200. Inside ``tf.function`` values
+    are not known: there NaN gives NaN, as in any TensorFlow code. ``parameters``,
+    ``log_prior_density`` and similar attributes are GPflow's.
     """
 
     likelihood: Likelihood
-    """p(y | f)."""
+    """The likelihood p(y | f)."""
 
     num_data: int
     """The number of rows that the model is trained on. The expected log likelihood of a minibatch
-    is scaled by num_data over the batch's rows; nothing else is."""
+    is scaled by num_data / B; nothing else is scaled."""
 
     num_samples: int
-    """S for the bound, where a call does not say otherwise."""
+    """S, the default number of samples of the bound."""
 
     @property
     @abstractmethod
     def output_dim(self) -> int:
-        """P."""
+        """P, the number of outputs of f."""
 
     @abstractmethod
     def draw(self, num_samples: int, seed: Seed = None, *, joint: bool = False) -> Draws:
         """Draw S functions.
 
-        :param num_samples: S, how many.
-        :param seed: see the class. Its stream 0 (and 2, of joint draws) is used here.
-        :param joint: whether the rows of a call of the draws belong to one function; otherwise
-            they need only have the right distribution each.
-        :return: the functions, with their KL divergence or log p - log q where these exist.
+        :param num_samples: the number of samples, S.
+        :param seed: see the class. Its stream 0 (and 2, for joint draws) is used here.
+        :param joint: True if the rows of a call of the draws belong to one function; otherwise only
+            the distribution of each single row is right.
+        :return: the functions, with their KL divergence or log p - log q if these exist.
         :raises ValueError: see the class.
         """
 
     @abstractmethod
     def check_inputs(self, X: Any) -> tf.Tensor:
-        """X as a tensor of the type that the model takes, images as rows.
+        """X as a tensor of the model's type, with images as rows.
 
         :param X: [N, D] or [N, H, W, C].
         :return: [N, D].
@@ -87,24 +86,24 @@ class Predictive(TrainingLoss, BayesianModel):
 
     @abstractmethod
     def width(self) -> int:
-        """The count of numbers per row and sample in the largest array of a prediction."""
+        """Number of numbers per row and sample in the largest array of a prediction."""
 
     def numbers_per_row(self, num_samples: int) -> int:
-        """The count of numbers per row in the largest array of a prediction.
+        """Number of numbers per row in the largest array of a prediction.
 
-        :param num_samples: S, how many.
+        :param num_samples: the number of samples, S.
         """
         return num_samples * self.width()
 
     def numbers_per_sample(self, num_rows: int) -> int:
-        """The count of numbers in the largest array of one joint draw at so many rows.
+        """Number of numbers in the largest array of one joint draw at this number of rows.
 
-        :param num_rows: N, how many.
+        :param num_rows: the number of rows, N.
         """
         return num_rows * self.width()
 
     def why_no_density(self) -> str:
-        """Why there is no density q, and what to use instead, in sentences for an error."""
+        """The reason why there is no density q, and an alternative, in sentences for an error."""
         return (
             f"The posterior {type(self).__name__} has no density. Compare it with others by "
             "predict_log_density of held-out rows."
@@ -116,7 +115,7 @@ class Predictive(TrainingLoss, BayesianModel):
     def elbo(
         self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
     ) -> tf.Tensor:
-        """An unbiased estimate of the evidence lower bound, of all `num_data` rows.
+        """An unbiased estimate of the evidence lower bound of all `num_data` rows.
 
         :param data: X [B, D] and Y [B, Q]: all rows, or a minibatch.
         :param num_samples: S; the model's own by default.
@@ -135,11 +134,11 @@ class Predictive(TrainingLoss, BayesianModel):
     def bound_terms(
         self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """The two terms of the bound, whose difference is :meth:`elbo`.
+        """The two terms of the bound; :meth:`elbo` is the first minus the second.
 
-        The second is the KL divergence in closed form where the draws have one, otherwise its
-        estimate, the mean of log q - log p. They may be NaN where the data are finite: training
-        wants to see that.
+        The second is the KL divergence in closed form if the draws have one, otherwise its
+        estimate, the mean of log q - log p. They may be NaN although the data are finite: training
+        checks for that.
 
         :param data: X [B, D] and Y [B, Q]: all rows, or a minibatch.
         :param num_samples: S; the model's own by default.
@@ -171,12 +170,12 @@ class Predictive(TrainingLoss, BayesianModel):
 
         Its expectation lies between the ELBO and the log evidence and rises with S (Burda, Grosse &
         Salakhutdinov 2016, eq. 8); with S = 1 it is the ELBO.
-        :func:`gpflow_gi.bounds.estimate_iwbo` gives a standard error beside it. Samples are taken
-        in chunks, compiled; memory does not grow with S. Gaussian process layers draw all rows
-        jointly, which takes time of N^3 a sample.
+        :func:`gpflow_gi.bounds.estimate_iwbo` also gives a standard error. Samples are computed in
+        compiled chunks; memory does not grow with S. Gaussian process layers draw all rows
+        jointly, which takes time of N^3 per sample.
 
         :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
-        :param num_samples: S, how many.
+        :param num_samples: the number of samples, S.
         :param seed: see the class.
         :return: [], in nats.
         :raises ValueError: if the data do not fit the model, or are not all of its rows.
@@ -189,10 +188,10 @@ class Predictive(TrainingLoss, BayesianModel):
     def log_importance_weights(
         self, data: tuple[Any, Any], num_samples: int, seed: Seed = None
     ) -> tf.Tensor:
-        """Log p(Y, z) / q(z) for S draws of all that is random, z ~ q.
+        """Compute log p(Y, z) - log q(z) for S draws of all random variables, z ~ q.
 
         :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
-        :param num_samples: S, how many.
+        :param num_samples: the number of samples, S.
         :param seed: see the class.
         :return: [S], in nats.
         :raises ValueError: if the data do not fit the model, or are not all of its rows.
@@ -213,11 +212,11 @@ class Predictive(TrainingLoss, BayesianModel):
         return importance.log_weights(self, X, Y, S, seed)
 
     def k_hat(self, data: tuple[Any, Any], num_samples: int = 1000, seed: Seed = None) -> float:
-        """The shape k of the importance weights' tail: how far the posterior is from the exact one.
+        """The shape k of the importance weights' tail, a measure of the posterior's error.
 
-        Below 0.7 the weights have a usable variance and the posterior can be corrected by them;
-        above, bounds and predictions can be far off (Vehtari, Simpson, Gelman, Yao & Gabry 2024;
-        Yao et al. 2018).
+        Below 0.7 the weights have a usable variance and can correct the posterior; above, bounds
+        and predictions can be far off (Vehtari, Simpson, Gelman, Yao & Gabry 2024; Yao et al.
+        2018).
 
         :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
         :param num_samples: S, at least 25.
@@ -245,8 +244,9 @@ class Predictive(TrainingLoss, BayesianModel):
         """Mean and (co)variance of f, as moments of the mixture over S samples.
 
         :param X: [N, D], or images [N, H, W, C].
-        :param num_samples: S, of all that is not integrated, as the layers below the last.
-        :param full_cov: give the covariance between rows instead of each row's variance. Takes
+        :param num_samples: S, the samples of everything that is not integrated, such as the layers
+            below the last.
+        :param full_cov: True for the covariance between rows instead of each row's variance. Takes
             memory of S N^2 and time of S N^3.
         :param seed: see the class.
         :return: the mean, [N, P], and the variance, [N, P], or covariance, [P, N, N], in the units
@@ -286,9 +286,9 @@ class Predictive(TrainingLoss, BayesianModel):
         :param X: [N, D], or images [N, H, W, C].
         :param num_samples: S, as in :meth:`predict_f`.
         :param seed: see the class.
-        :return: [N, C]; of a Bernoulli likelihood C is 2, for the labels 0 and 1.
-        :raises ValueError: if the likelihood is none over classes, which are Bernoulli of one
-            output, MultiClass and Softmax; and see the class.
+        :return: [N, C]; for a Bernoulli likelihood C is 2, for the labels 0 and 1.
+        :raises ValueError: if the likelihood is not one over classes (Bernoulli with one output,
+            MultiClass or Softmax); and see the class.
         """
         check_classes(self.likelihood, self.output_dim)
         mean, _ = self.predict_y(X, num_samples, seed)
@@ -301,18 +301,18 @@ class Predictive(TrainingLoss, BayesianModel):
         """Mean and variance of new targets for each sample.
 
         The predictive distribution is the mixture of these S components with equal weights; with a
-        Gaussian likelihood each component is Gaussian. Quantiles, scores and plots that moments are
-        too little for start from here.
+        Gaussian likelihood each component is Gaussian. Use them for quantiles, scores and plots
+        that need more than moments.
 
         :param X: [N, D], or images [N, H, W, C].
-        :param num_samples: S, how many.
+        :param num_samples: the number of samples, S.
         :param seed: see the class.
         :return: two of [S, N, Q], in the units of the targets and their square.
         :raises ValueError: see the class.
         """
         components = self._predict(prediction.components_of_y, num_samples, seed, X)
         mean, variance = (tf.transpose(component, [1, 0, 2]) for component in components)
-        # Where nothing is sampled, all components are one.
+        # If nothing is sampled, all components are equal.
         shape = tf.concat([[num_samples], tf.shape(mean)[1:]], axis=0)
         return tf.broadcast_to(mean, shape), tf.broadcast_to(variance, shape)
 
@@ -344,10 +344,10 @@ class Predictive(TrainingLoss, BayesianModel):
         """Samples of f at `X`.
 
         :param X: [N, D], or images [N, H, W, C].
-        :param num_samples: S, how many.
-        :param full_cov: draw the rows of a sample jointly, as values of one function; takes memory
-            of S N^2 and time of S N^3 in Gaussian processes. Without, each row has the right
-            distribution by itself.
+        :param num_samples: the number of samples, S.
+        :param full_cov: True to draw the rows of a sample jointly, as values of one function; takes
+            memory of S N^2 and time of S N^3 in Gaussian processes. Otherwise only the distribution
+            of each single row is right.
         :param seed: see the class.
         :return: [S, N, P], in the units of f.
         :raises ValueError: see the class.
@@ -366,18 +366,19 @@ class Predictive(TrainingLoss, BayesianModel):
     def sample_functions(
         self, num_samples: int, seed: Seed = None, *, num_features: int | None = DEFAULT_FEATURES
     ) -> FunctionDraws:
-        """Draw S functions f from the posterior, to be evaluated again and again.
+        """Draw S functions f from the posterior, which can be evaluated repeatedly.
 
-        Decoupled sampling (Wilson et al. 2020, arXiv:2002.09309) where kernels have features;
-        :class:`FunctionDraws` says which have, and what the others do. Draws of networks are exact.
+        The method is decoupled sampling (Wilson et al. 2020, arXiv:2002.09309) if kernels have
+        features; see :class:`FunctionDraws` for these kernels and for the others. Draws of networks
+        are exact.
 
-        :param num_samples: S, how many.
+        :param num_samples: the number of samples, S.
         :param seed: see the class.
         :param num_features: F, the number of random frequencies, each with a cosine and a sine, in
             each function's residuals; their covariance is right on average over draws for any F,
             and for each draw within about 1 / sqrt(F) of the variance. None for draws that are
             exact for every kernel, eager and not differentiable.
-        :return: a callable from X [N, D] to [S, N, P], the same functions at every call.
+        :return: a callable from X [N, D] to [S, N, P], the same functions in every call.
         :raises ValueError: if `num_samples` or `num_features` is not a positive integer.
         """
         S = positive_integer("num_samples", num_samples)
@@ -387,9 +388,9 @@ class Predictive(TrainingLoss, BayesianModel):
     def posterior(self, num_samples: int, seed: Seed = None) -> FrozenPosterior:
         """Draw S times, and keep the draws for predictions.
 
-        :param num_samples: S, how many.
+        :param num_samples: the number of samples, S.
         :param seed: see the class.
-        :return: what predicts as the model does, with the same numbers at every call.
+        :return: an object that predicts like the model, with the same numbers in every call.
         :raises ValueError: see the class.
         """
         S = positive_integer("num_samples", num_samples)
@@ -399,11 +400,11 @@ class Predictive(TrainingLoss, BayesianModel):
 
     @property
     def input_shape(self) -> tuple[int, ...] | None:
-        """(D,), or (H, W, C) of images, where the model tells."""
+        """Shape (D,), or (H, W, C) of images, if the model determines it."""
         return None
 
     def check_data(self, data: tuple[Any, Any]) -> tuple[tf.Tensor, tf.Tensor]:
-        """X and Y as tensors of the types that the model takes.
+        """X and Y as tensors of the model's types.
 
         :param data: X [N, D], or images [N, H, W, C], and Y [N, Q].
         :return: X [N, D] and Y [N, Q].
@@ -419,13 +420,13 @@ class Predictive(TrainingLoss, BayesianModel):
     def functions(
         self, num_samples: int, seed: tf.Tensor, num_features: int | None
     ) -> Callable[[tf.Tensor], tf.Tensor]:
-        """Draws that are the same functions at every call, for :class:`FunctionDraws`.
+        """Draws that are the same functions in every call, for :class:`FunctionDraws`.
 
-        :param num_samples: S, how many.
+        :param num_samples: the number of samples, S.
         :param seed: [2].
         :param num_features: F, or None; see :meth:`~gpflow_gi.models.Predictive.sample_functions`.
-        :return: from X [N, D] to [S, N, P]; its ``is_pathwise`` as that of FunctionDraws.
-        :raises NotImplementedError: if the model's draws are not known everywhere.
+        :return: a function from X [N, D] to [S, N, P]; its ``is_pathwise`` as in FunctionDraws.
+        :raises NotImplementedError: if the model's draws are not known at all inputs.
         """
         return prediction.Functions(
             self.draw(num_samples, seed, joint=True), seed, self.numbers_per_row(num_samples)
@@ -434,13 +435,13 @@ class Predictive(TrainingLoss, BayesianModel):
     def draw_for(
         self, X: tf.Tensor, num_samples: int, seed: tf.Tensor, *, joint: bool = False
     ) -> Draws:
-        """The same as :meth:`draw`, for rows whose number of columns is known.
+        """Draw as :meth:`draw` does, for rows with a known number of columns.
 
-        Bounds and predictions use it. The sample axis may be left out where S is 1 or where all
-        samples share a value.
+        Bounds and predictions use it. The sample axis may be omitted if S is 1 or if all samples
+        share a value.
 
-        :param X: [N, D], of which only D counts.
-        :param num_samples: S, how many.
+        :param X: [N, D], of which only D is used.
+        :param num_samples: the number of samples, S.
         :param seed: [2].
         :param joint: see :meth:`draw`.
         :return: the draws.
@@ -448,7 +449,7 @@ class Predictive(TrainingLoss, BayesianModel):
         return self.draw(num_samples, seed, joint=joint)
 
     def _predict(self, reduce: prediction.Reduce, num_samples: int, seed: Seed, *rows: Any) -> Any:
-        """Draw once, then take the rows, X or X and Y, in chunks of bounded size."""
+        """Draw once, then compute the rows, X or X and Y, in chunks of bounded size."""
         checked = [self.check_inputs(*rows)] if len(rows) == 1 else list(self.check_data(rows))
         S = positive_integer("num_samples", num_samples)
 
@@ -470,7 +471,7 @@ class Predictive(TrainingLoss, BayesianModel):
 
 
 def _kl(draws: Draws) -> tf.Tensor | None:
-    """KL(q || p), or its estimate: []; None without a density."""
+    """KL(q || p), or its estimate: []; None if there is no density."""
     if draws.kl is not None:
         return tf.reduce_mean(draws.kl)
     ratio = draws.log_p_minus_log_q

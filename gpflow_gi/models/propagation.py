@@ -1,7 +1,7 @@
-"""The two passes through the network: inducing points once, then any batches of rows.
+"""The two passes through the network: inducing points once, then batches of rows.
 
-What is learned about the layers depends on the inducing points alone (the paper's Algorithm 1), so
-they go first; the rows of the data, in one batch or in many, then meet the same functions.
+The posteriors of the layers depend on the inducing points alone (the paper's Algorithm 1), so they
+go first; the rows of the data, in one or more batches, then pass through the same functions.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from ..layers import ConditionedLayer, Deterministic, Layer, LayerDraw
 class Propagated:
     """The layers after a pass of the inducing points, ready for rows of data.
 
-    A layer below one that uses the inducing activations is a draw, since its values at U and at the
-    rows must be those of one function. Where nothing above uses them only the marginals of the rows
-    matter, so that z is integrated out row by row, which has less variance: the reparameterisation
-    of Salimbeni & Deisenroth (2017). A convolution's outputs at the locations of one image are not
-    independent, so that it is drawn in any case.
+    A layer below one that uses the inducing activations is drawn, since its values at U and at the
+    rows must be those of one function. If no layer above uses them, only the marginals of the rows
+    matter: z is then integrated out row by row, which has less variance (the reparameterisation of
+    Salimbeni & Deisenroth 2017). A convolution's outputs at the locations of one image are not
+    independent, so it is always drawn.
     """
 
     hidden: list[Deterministic | ConditionedLayer | LayerDraw]
     """The layers below the last, from the inputs up."""
 
     last: ConditionedLayer
-    """The last layer, to be integrated."""
+    """The last layer, which is integrated."""
 
     kl: tf.Tensor | None
     """Sum of KL(q || p) over the layers, each given the layers below, mean over samples: [], in
     nats; None where a layer's q has no density."""
 
     inducing: tf.Tensor
-    """U below the last layer, [M, D'] or [S, M, D']; [0, D'] where that layer does not use it."""
+    """U below the last layer, [M, D'] or [S, M, D']; [0, D'] if that layer does not use it."""
 
     num_samples: int | None
     """S, or None for one sample without a sample axis."""
@@ -49,7 +49,7 @@ class Propagated:
         """Push rows up to the input of the last layer.
 
         :param X: [N, D].
-        :param seed: [2], or a :class:`~gpflow_gi.core.random.RowSeed`: of what is drawn row by
+        :param seed: [2], or a :class:`~gpflow_gi.core.random.RowSeed`, for what is drawn row by
             row.
         :return: F, [N, D'] or [S, N, D'].
         """
@@ -66,7 +66,7 @@ class Propagated:
         return F
 
     def rows_jointly(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """The same, with the rows of each sample drawn jointly; needs every layer to be a draw.
+        """Push rows up, with the rows of each sample drawn jointly; every layer must be a draw.
 
         :param X: [N, D].
         :param seed: [2].
@@ -110,16 +110,17 @@ def propagate_inducing(
 ) -> Propagated:
     """Push the inducing points through the network (the paper's Algorithm 1).
 
-    :param layers: from the inputs up; the last one has a posterior.
-    :param U: inducing inputs, [M, D] or [M, H, W, C], or None where no layer uses them.
-    :param input_dim: D, the columns of the rows to come.
-    :param num_samples: S, where no sample axis exists before something is sampled, nor for S = 1.
+    :param layers: layers from the inputs up; the last one has a posterior.
+    :param U: inducing inputs, [M, D] or [M, H, W, C], or None if no layer uses them.
+    :param input_dim: D, the number of columns of later rows.
+    :param num_samples: the number of samples, S. There is no sample axis before something is
+        sampled, nor for S = 1.
     :param seed: [2].
-    :param draw_all: make every hidden layer a draw, for functions that are evaluated jointly over
-        rows.
-    :param num_features: make each draw a function that is known everywhere, with so many random
-        features where it takes some; of layers that have features only.
-    :param stop: take only so many layers, the last of which is then integrated.
+    :param draw_all: True to draw every hidden layer, for functions that are evaluated jointly
+        over rows.
+    :param num_features: make each draw a function on all inputs, with this number of random
+        features if it needs them; only for layers that have features.
+    :param stop: use only this number of layers, the last of which is integrated.
     :return: the layers, ready for rows.
     """
     S = None if num_samples == 1 else num_samples

@@ -1,4 +1,4 @@
-"""Drawn functions that grow with what they are asked: exact for every kernel."""
+"""Drawn functions that store their values: exact for every kernel."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ..layers import Deterministic, LayerDraw
 class RememberedFunctions:
     """S functions from a model: [N, D] -> [S, N, P].
 
-    Exact for every kernel. The values at rows that were asked for before, or that are among the
-    inducing inputs, are remembered; at new rows each layer is drawn jointly, conditioned on all the
-    values that it has given so far. Time therefore grows with the cube and memory with the square
-    of the number of different rows seen so far, for each sample.
+    Exact for every kernel. Values at earlier rows and at the inducing inputs are stored; at new
+    rows each layer is drawn jointly, conditioned on all its values so far. For each sample, time
+    therefore grows with the cube and memory with the square of the number of different rows seen so
+    far.
     """
 
     is_pathwise = False
@@ -25,14 +25,14 @@ class RememberedFunctions:
     def __init__(self, model: Any, num_samples: int, seed: tf.Tensor) -> None:
         """Prepare the draw.
 
-        :param model: a :class:`gpflow_gi.models.DeepGP` that nobody changes.
+        :param model: a :class:`gpflow_gi.models.DeepGP` that will not change.
         :param num_samples: S, the number of functions.
         :param seed: [2].
         """
         self._model = model
         self._num_samples = num_samples
         self._seed = seed
-        self._layers: list[Deterministic | LayerDraw] = []  # conditioned on all that was drawn
+        self._layers: list[Deterministic | LayerDraw] = []  # conditioned on all values drawn so far
         self._num_calls = 0
         self._index: dict[bytes, int] = {}  # a row of inputs -> its place in the values
         self._values: list[np.ndarray] = []  # [S, P] each
@@ -40,7 +40,7 @@ class RememberedFunctions:
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         """The functions' values at `X`.
 
-        :raises RuntimeError: inside ``tf.function``, since the draws remember what they were asked.
+        :raises RuntimeError: inside ``tf.function``, since the draws store their values.
         """
         if not tf.executing_eagerly():
             raise RuntimeError(
@@ -73,7 +73,7 @@ class RememberedFunctions:
         self._layers = [*hidden, last]
 
     def _evaluate(self, X: tf.Tensor) -> tf.Tensor:
-        """Values at rows not seen before, [S, N, P], drawn jointly with all that were."""
+        """Values at new rows, [S, N, P], drawn jointly with all earlier values."""
         self._num_calls += 1
         seed = fold_in(self._seed, 1 + self._num_calls)
         F = X
@@ -94,5 +94,5 @@ class RememberedFunctions:
 
 
 def _keys(X: tf.Tensor) -> list[bytes]:
-    # Adding zero makes one of -0.0 and 0.0, which are equal as numbers but not as bytes.
+    # Adding zero turns -0.0 into 0.0; the two are equal as numbers but not as bytes.
     return [row.tobytes() for row in X.numpy() + 0.0]

@@ -1,4 +1,4 @@
-"""Whether targets and a likelihood fit together."""
+"""Checks that targets and a likelihood fit together."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ from ..core.validation import check_rank, finite_tensor, shown
 
 
 def check_likelihood(likelihood: Any) -> None:
-    """Check that every integral of the likelihood can be had, with noise from our seeds.
+    """Check that every integral of the likelihood can be computed, with noise from given seeds.
 
-    :raises TypeError: if it is no GPflow likelihood.
-    :raises ValueError: if it cannot.
+    :raises TypeError: if it is not a GPflow likelihood.
+    :raises ValueError: if an integral cannot be computed.
     """
     if not isinstance(likelihood, Likelihood):
         raise TypeError(f"likelihood must be a GPflow likelihood, but is {shown(likelihood)}.")
@@ -43,10 +43,10 @@ def check_likelihood(likelihood: Any) -> None:
 
 
 def check_targets(likelihood: Likelihood, Y: Any, output_dim: int) -> tf.Tensor:
-    """`Y` in the type that the likelihood takes.
+    """Convert `Y` to the type that the likelihood takes.
 
     :param Y: [N, Q].
-    :param output_dim: P, of the model's last layer.
+    :param output_dim: P, the number of outputs of the model's last layer.
     :return: [N, Q].
     :raises ValueError: if Y is not numeric, not finite, or has a wrong number of columns or
         unknown labels.
@@ -60,14 +60,14 @@ def check_targets(likelihood: Likelihood, Y: Any, output_dim: int) -> tf.Tensor:
             f"likelihood {type(likelihood).__name__} make it {Q}."
         )
     _check_labels(likelihood, Y)
-    # Softmax alone of GPflow's likelihoods wants its class labels as integers.
+    # Softmax is the only likelihood of GPflow that needs its class labels as integers.
     return tf.cast(Y, gpflow.default_int()) if isinstance(likelihood, Softmax) else Y
 
 
 def _target_columns(likelihood: Likelihood, output_dim: int) -> int | None:
-    """Q, the columns that the targets must have; None where only the likelihood can tell."""
+    """Q, the number of columns of the targets; None if only the likelihood knows it."""
     if isinstance(likelihood, SwitchedLikelihood):
-        return output_dim + 1  # the last column says which likelihood is meant
+        return output_dim + 1  # the last column is the index of the likelihood
     if isinstance(likelihood, ScalarLikelihood):
         return output_dim
     if isinstance(likelihood, MultiClass | Softmax):
@@ -76,7 +76,7 @@ def _target_columns(likelihood: Likelihood, output_dim: int) -> int | None:
 
 
 def _check_labels(likelihood: Likelihood, Y: tf.Tensor) -> None:
-    """Labels are indices, which TensorFlow either takes as they are or is unintelligible about."""
+    """Check labels, which are indices; TensorFlow ignores wrong ones or reports them unclearly."""
     if isinstance(likelihood, MultiClass | Softmax):
         num_labels, labels = likelihood.num_classes, Y
     elif isinstance(likelihood, Ordinal):

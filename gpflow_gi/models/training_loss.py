@@ -1,4 +1,4 @@
-"""The training loss, as GPflow's and Keras' optimizers take it."""
+"""The training loss for GPflow's and Keras' optimizers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class TrainingLoss(BayesianModel, ExternalDataTrainingLossMixin):
 
     @abstractmethod
     def check_data(self, data: tuple[Any, Any]) -> tuple[tf.Tensor, tf.Tensor]:
-        """X and Y as tensors of the types that the model takes."""
+        """X and Y as tensors of the model's types."""
 
     def maximum_log_likelihood_objective(
         self, data: tuple[Any, Any], seed: Seed = None
     ) -> tf.Tensor:
-        """The bound, under the name by which GPflow's training utilities call it.
+        """The bound, under the name that GPflow's training utilities use.
 
         :param data: as in :meth:`elbo`.
         :param seed: see the class.
@@ -37,7 +37,7 @@ class TrainingLoss(BayesianModel, ExternalDataTrainingLossMixin):
         return self.elbo(data, seed=seed)
 
     def training_loss(self, data: tuple[Any, Any], seed: Seed = None) -> tf.Tensor:
-        """Minus the sum of the bound and the log density of the parameters' priors.
+        """The negative sum of the bound and the log density of the parameters' priors.
 
         :param data: as in :meth:`elbo`.
         :param seed: see the class.
@@ -52,10 +52,10 @@ class TrainingLoss(BayesianModel, ExternalDataTrainingLossMixin):
 
         :param data: X [N, D] and Y [N, Q], or an iterator over a ``tf.data.Dataset`` of
             minibatches.
-        :param compile: wrap the loss into ``tf.function``.
+        :param compile: True to wrap the loss into ``tf.function``.
         :param seed: with a seed the closure is a deterministic function of the parameters (and of
-            the batch), as L-BFGS needs it; without, each call has fresh noise.
-        :return: a function that gives [], in nats, and takes the next minibatch if there are such.
+            the batch), as L-BFGS needs; without, each call has new noise.
+        :return: a function that returns [], in nats, and takes the next minibatch from an iterator.
         :raises ValueError: if the data do not fit the model, or if `data` is neither.
         """
 

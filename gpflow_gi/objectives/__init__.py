@@ -1,7 +1,6 @@
-"""Objectives: what :func:`gpflow_gi.fit` maximises.
+"""Objectives that :func:`gpflow_gi.fit` maximises.
 
-Only :class:`Elbo` bounds the log evidence. The others have names of their own wherever they are
-shown.
+Only :class:`Elbo` bounds the log evidence. The others are shown under other names.
 """
 
 from .augmented import AugmentedBound

@@ -1,4 +1,4 @@
-"""The bound of rows that every step changes."""
+"""The bound for rows that every step augments."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,15 +11,15 @@ from .elbo import _OfTheBound
 
 
 class AugmentedBound(_OfTheBound):
-    """The bound of augmented rows, others at every step: of no data set's log evidence.
+    """The bound for augmented rows, new at every step; it bounds the log evidence of no data set.
 
-    The inducing points see none of them.
+    The inducing points do not depend on them.
 
-    :param augment: from the rows of a step, in the shape that they have in the data ([B, D] or
-        [B, H, W, C]), and a seed [2] to others of that shape, in TensorFlow operations:
+    :param augment: a function from the rows of a step, in the shape of the data ([B, D] or
+        [B, H, W, C]), and a seed [2] to rows of the same shape, in TensorFlow operations:
         :func:`gpflow_gi.training.augmented`, or ``functools.partial(augmented, padding=2)``.
     :param temperature: T, a weight on the KL term: see :class:`TemperedBound`.
-    :raises TypeError: if `augment` is not callable, or `temperature` no number.
+    :raises TypeError: if `augment` is not callable, or `temperature` is not a number.
     :raises ValueError: if `temperature` is not positive or not finite.
     """
 
@@ -39,10 +39,10 @@ class AugmentedBound(_OfTheBound):
 
 
 def check_augment(augment: Callable[[tf.Tensor, tf.Tensor], Any], X: tf.Tensor) -> None:
-    """Refuse what does not turn the rows of a step into others like them.
+    """Check that a function maps the rows of a step to rows of the same shape and type.
 
-    :param augment: takes rows and a seed [2].
-    :param X: as many rows as a step has, [B, D] or [B, H, W, C].
+    :param augment: function of rows and a seed [2].
+    :param X: rows of a step, [B, D] or [B, H, W, C].
     :raises ValueError: if it fails on such rows in a graph, or changes their shape or type.
     """
     wanted = f"shape {X.shape.as_list()} and type {X.dtype.name}"

@@ -10,7 +10,7 @@ from .objective import Batch, Objective, Terms
 
 
 class _OfTheBound(Objective):
-    """An objective whose terms are the bound's, of the rows that it is given."""
+    """An objective with the terms of the model's bound, for the rows that it is given."""
 
     def terms(self, model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor) -> Terms:
         if hasattr(model, "bound_terms"):
@@ -19,7 +19,7 @@ class _OfTheBound(Objective):
         try:
             return _of_svgp(model, batch)
         except (CheckShapesError, TypeError, ValueError, tf.errors.OpError):
-            # GPflow leaves it to TensorFlow to find out, whose words are about other things.
+            # GPflow leaves this check to TensorFlow, whose message does not name the cause.
             X, Y = batch
             raise ValueError(
                 f"The bound of the {type(model).__name__} cannot be computed for X of shape "
@@ -47,8 +47,8 @@ class _OfTheBound(Objective):
 class Elbo(_OfTheBound):
     """The evidence lower bound: E_q[log p(Y | f)] - KL(q || p) <= log p(Y).
 
-    Its terms are those of ``model.bound_terms(data, num_samples, seed)``, as
-    :class:`~gpflow_gi.models.DeepGP` has it, or those of a :class:`gpflow.models.SVGP`.
+    Its terms are those of ``model.bound_terms(data, num_samples, seed)``, as in
+    :class:`~gpflow_gi.models.DeepGP`, or those of a :class:`gpflow.models.SVGP`.
     """
 
     name = "ELBO"
@@ -58,7 +58,7 @@ def _of_svgp(model: gpflow.models.SVGP, batch: Batch) -> Terms:
     kl = model.prior_kl()
     if type(model).elbo is not gpflow.models.SVGP.elbo:
         return model.elbo(batch) + kl, kl
-    # The first term of SVGP.elbo by itself: elbo + KL would compute the KL term twice.
+    # The first term of SVGP.elbo alone: elbo + KL would compute the KL term twice.
     X, Y = batch
     mean, variance = model.predict_f(X)
     per_row = model.likelihood.variational_expectations(X, mean, variance, Y)

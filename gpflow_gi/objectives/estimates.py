@@ -17,37 +17,37 @@ _ROWS_AT_ONCE = 1000
 
 
 class Estimate(NamedTuple):
-    """An estimate, and what it is uncertain by."""
+    """An estimate and its standard error."""
 
     value: float
-    """In nats, summed over rows."""
+    """The estimate, in nats, summed over rows."""
 
     standard_error: float
-    """0 if the value is exact, NaN if it is of one sample."""
+    """Standard error: 0 if the value is exact, NaN for one sample."""
 
     def __str__(self) -> str:
-        """Such as "148.4 ± 0.4"."""
+        """Format as "148.4 ± 0.4"."""
         return f"{self.value:.1f} ± {self.standard_error:.1f}"
 
 
 def estimate_elbo(
     model: Any, data: tuple[Any, Any], num_samples: int | None = 100, *, seed: Seed = 0
 ) -> Estimate:
-    """The evidence lower bound on all rows, a mean over samples of the layers below the last.
+    """Estimate the evidence lower bound on all rows, as a mean over samples of the lower layers.
 
-    Time grows with rows times samples, memory with neither.
+    The time is proportional to rows times samples; the memory depends on neither.
 
     :param model: a :class:`~gpflow_gi.models.Predictive`, or a :class:`gpflow.models.SVGP`.
     :param data: X [N, D], or images [N, H, W, C], and Y [N, Q]: all rows that the model is trained
         on.
-    :param num_samples: how many, rounded up to whole groups of ten or fewer; None for a bound that
-        is not sampled.
-    :param seed: of the samples, an integer or a pair of integers.
-    :return: in nats, of all rows together. The standard error is 0 for a bound that is not sampled,
-        NaN for one sample.
+    :param num_samples: number of samples, rounded up to whole groups of at most ten; None for a
+        bound that is not sampled.
+    :param seed: seed of the samples, an integer or a pair of integers.
+    :return: the bound in nats, for all rows together. The standard error is 0 for a bound that is
+        not sampled, NaN for one sample.
     :raises TypeError: if the model has no such bound.
     :raises ValueError: if `num_samples` is not positive, is given for an SVGP, or is None although
-        the bound is sampled; if `seed` is no seed; if the data do not fit the model or are not
+        the bound is sampled; if `seed` is not a seed; if the data do not fit the model or are not
         finite; or if the bound is NaN or minus infinity.
 
     >>> from gpflow_gi.architectures import build_deep_gp
@@ -73,9 +73,9 @@ def estimate_elbo(
 
     @cache
     def compiled(num_rows: int) -> Callable[..., tuple[tf.Tensor, tf.Tensor]]:
-        # A concrete function: TensorFlow would count the traces of one estimate after the other as
-        # retracing, and warn. AutoGraph, which nothing here needs, would take four times as long as
-        # all the rest.
+        # A concrete function: TensorFlow would take the traces of successive estimates for
+        # retracing and warn. AutoGraph, which is not needed here, would take four times as long as
+        # everything else.
         batch = tuple(tf.TensorSpec([num_rows, *rows.shape[1:]], rows.dtype) for rows in (X, Y))
         return tf.function(terms, autograph=False).get_concrete_function(
             batch, tf.TensorSpec([2], seed.dtype)
@@ -89,7 +89,7 @@ def estimate_elbo(
             batch = tf.constant(X[rows]), tf.constant(Y[rows])
             num_rows = len(batch[0])
             expected_log_likelihood, kl = compiled(num_rows)(batch, fold_in(seed, repeat))
-            # The model scales the data term of a batch to all rows; the KL term it does not.
+            # The model scales the data term of a batch to all rows; it does not scale the KL term.
             share = num_rows / len(X)
             estimate += share * float(expected_log_likelihood - kl)
         estimates.append(estimate)
@@ -109,16 +109,16 @@ def estimate_iwbo(
     num_repeats: int = 10,
     seed: Seed = 0,
 ) -> Estimate:
-    """The importance weighted bound of `num_samples` samples, a mean over independent repetitions.
+    """Estimate the importance weighted bound of `num_samples` samples, as a mean over repetitions.
 
     Burda, Grosse & Salakhutdinov 2016, eq. 8; see :meth:`gpflow_gi.models.Predictive.iwbo`.
 
     :param model: a :class:`~gpflow_gi.models.Predictive`.
     :param data: X [N, D] and Y [N, Q], all rows that the model is trained on.
-    :param num_samples: S, of each repetition.
-    :param num_repeats: how many repetitions.
-    :param seed: of the samples, an integer or a pair of integers.
-    :return: in nats, of all rows together. The standard error is NaN for one repetition.
+    :param num_samples: S, the number of samples of each repetition.
+    :param num_repeats: number of repetitions.
+    :param seed: seed of the samples, an integer or a pair of integers.
+    :return: the bound in nats, for all rows together. The standard error is NaN for one repetition.
     :raises TypeError: if the model has no importance weights.
     :raises ValueError: as :meth:`gpflow_gi.models.Predictive.iwbo`, if `num_repeats` is not
         positive, or if the bound is minus infinity.

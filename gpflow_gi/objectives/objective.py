@@ -1,4 +1,4 @@
-"""What training maximises: two terms, the second weighted, plus the log prior."""
+"""The objective of training: two terms, the second weighted, plus the log prior."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -11,14 +11,14 @@ Terms: TypeAlias = tuple[tf.Tensor, tf.Tensor]
 """Expected log likelihood [], scaled to all rows, and KL divergence [], in nats."""
 
 Batch: TypeAlias = tuple[tf.Tensor, tf.Tensor]
-"""X [B, D], or images [B, H, W, C], and Y [B, Q]."""
+"""Inputs X [B, D], or images [B, H, W, C], and targets Y [B, Q]."""
 
 
 class Objective(ABC):
-    """What :func:`gpflow_gi.fit` maximises: first term - weight * second term + log prior.
+    """The objective of :func:`gpflow_gi.fit`: first term - weight * second term + log prior.
 
-    A subclass has a `name` and `terms`. The name is shown in progress, records and warnings; no
-    other than :class:`Elbo` is called ELBO there. For instance, to fit the data and nothing else::
+    A subclass has a `name` and `terms`. The name is shown in progress, records and warnings; only
+    :class:`Elbo` is called ELBO there. For example, to fit the data and nothing else::
 
         class ExpectedLogLikelihood(gi.objectives.Objective):
             name = "expected log likelihood"
@@ -31,47 +31,47 @@ class Objective(ABC):
     """
 
     name: str
-    """By which it is shown."""
+    """Name in progress, records and warnings."""
 
     temperature: float = 1.0
     """The weight of the second term after KL warm-up."""
 
     augment: Callable[[tf.Tensor, tf.Tensor], Any] | None = None
-    """Gives the rows that a step sees, from its rows X [B, ...] and a seed [2]; None for them."""
+    """Function from a step's rows X [B, ...] and a seed [2] to the rows used, or None."""
 
     shows_elbo: bool = True
-    """Whether progress and record show the ELBO too, which takes one pass for each report. False
-    for models that have none."""
+    """True if progress and record also show the ELBO, which takes one pass for each report; False
+    for models without an ELBO."""
 
     trainable_variables: Sequence[tf.Variable] = ()
-    """Variables of its own, trained and saved in checkpoints with those of the model."""
+    """Variables of the objective, trained and saved in checkpoints with those of the model."""
 
     @abstractmethod
     def terms(self, model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor) -> Terms:
         """Compute the two terms, in TensorFlow operations.
 
-        :param model: what is trained.
-        :param batch: X [B, D] and Y [B, Q]: rows of a step, augmented already.
+        :param model: the model in training.
+        :param batch: X [B, D] and Y [B, Q]: rows of a step, after augmentation.
         :param num_samples: S; None for the model's own number.
-        :param seed: [2], of the samples.
+        :param seed: [2], seed of the samples.
         :return: expected log likelihood [], scaled to all rows, and KL divergence [], in nats.
         """
 
     def check(self, model: Any, num_samples: int | None) -> None:  # noqa: B027
-        """Refuse a model that the objective is not defined for; the default takes any.
+        """Refuse a model for which the objective is not defined; by default accept all.
 
         :raises TypeError: for such a model.
-        :raises ValueError: if `num_samples` has no meaning for it.
+        :raises ValueError: if `num_samples` has no meaning for the model.
         """
 
     def kl_weight(self, step: Any, warmup: int) -> tf.Tensor:
         """The second term's weight: temperature * min((step + 1) / warmup, 1).
 
-        The first step has weight 1 / warmup, not 0, so that every step's objective sees the KL term
-        (and shows it when it is not finite).
+        The first step has weight 1 / warmup, not 0, so the objective of every step contains the KL
+        term (and shows that it is not finite).
 
         :param step: [], counting from 0.
-        :param warmup: in steps; 0 for none.
+        :param warmup: number of steps; 0 for none.
         :return: [], GPflow's default float.
         """
         weight = tf.constant(self.temperature, gpflow.default_float())

@@ -1,4 +1,4 @@
-"""The file of a model: a ZIP file that holds its architecture as JSON and its numbers as NPZ."""
+"""The file of a model: a ZIP file with its architecture as JSON and its numbers as NPZ."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from .replacing import replace
 ARCHITECTURE, PARAMETERS = "model.json", "parameters.npz"
 
 FORMAT = 1
-"""The version of what is in the file. It rises when older versions cannot read a file any more."""
+"""Version of the file's format. It increases when older versions can no longer read a file."""
 
 _VERSION = re.compile(r"\d{1,9}(\.\d{1,9}){0,4}((a|b|rc)\d{1,9})?(\.post\d{1,9})?(\.dev\d{1,9})?")
-"""Versions as packages have them (PEP 440): nothing that a shell would take for a command."""
+"""Versions in the form of PEP 440, so that a version cannot hold a shell command."""
 
 
 class LoadError(ValueError):
-    """A file that is no model, or none that can be had here. The message is one line."""
+    """Error: a file is not a model, or the model cannot be built here. The message is one line."""
 
 
 def write(path: Path, architecture: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write a file, which appears whole or not at all.
+    """Write a file completely or not at all.
 
     :raises OSError: if it cannot be written.
-    :raises TooLargeError: if it is beyond what :func:`read` reads.
+    :raises TooLargeError: if :func:`read` would refuse it as too large.
     """
     text = json.dumps({"format": FORMAT, **architecture}, indent=1).encode()
     sizes.check_text(text)
@@ -43,7 +43,7 @@ def write(path: Path, architecture: Mapping[str, Any], arrays: Mapping[str, np.n
     np.savez(numbers, **arrays)
 
     def write_all(file: IO[bytes]) -> None:
-        # Zeros are compressed to next to nothing, and a small file may not unpack to a large one.
+        # Zeros compress to almost nothing, and a small file may not unpack to a large one.
         is_large = numbers.getbuffer().nbytes > sizes.LEAST_BYTES
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(ARCHITECTURE, text)
@@ -55,7 +55,7 @@ def write(path: Path, architecture: Mapping[str, Any], arrays: Mapping[str, np.n
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What is in a file: the architecture, and the arrays by name.
+    """Read a file: the architecture, and the arrays by name.
 
     :raises LoadError: if there is no such file, if it is damaged, or if it is of a newer format.
     """
@@ -92,15 +92,15 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def version(text: Any) -> str | None:
-    """The version that a file names, if it is one; else None.
+    """The version in a file if it has the form of a version; else None.
 
-    :param text: from the file.
+    :param text: a value from the file.
     """
     return text if isinstance(text, str) and _VERSION.fullmatch(text) else None
 
 
 def _members(path: Path) -> tuple[bytes, bytes, int]:
-    """The two parts of a file, and how many bytes of numbers it may hold."""
+    """The two parts of a file, and the largest number of bytes of numbers that it may hold."""
     with path.open("rb") as file:
         file_size = path.stat().st_size
         largest = sizes.largest_content(file_size)

@@ -1,4 +1,4 @@
-"""Names of the attributes that a class gives to its objects, which is all that a file may set."""
+"""Names of the attributes of a class's objects; a file may set these only."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 import tensorflow as tf
 
 INTERNAL = ("_self_", "_name_scope", "_scope_name")
-"""The beginnings of attributes that TensorFlow makes by itself; no file holds them."""
+"""Prefixes of attributes that TensorFlow makes; no file holds them."""
 
 
 @cache
 def attributes_of(cls: type) -> frozenset[str]:
-    """Names that the code of a class, or of one of its bases, gives a value to, or declares.
+    """Names to which the code of a class, or of one of its bases, assigns, or which it declares.
 
-    So an attribute that a class gets tomorrow can be stored without a line here, and a method
-    cannot be replaced by what is in a file.
+    So a new attribute of a class can be stored without a change here, and a file cannot replace a
+    method.
 
     :param cls: any class.
     """
@@ -37,10 +37,10 @@ def attributes_of(cls: type) -> frozenset[str]:
 
 
 def can_be_set(cls: type, name: str) -> bool:
-    """Return True if setting an attribute replaces no code.
+    """Return True if setting an attribute does not replace code.
 
-    :param cls: of the object.
-    :param name: of the attribute.
+    :param cls: class of the object.
+    :param name: name of the attribute.
     """
     if not name.isidentifier() or name.startswith(("__", *INTERNAL)):
         return False
@@ -63,7 +63,7 @@ def _functions(member: Any) -> Iterator[Any]:
 
 
 def _stored(code: CodeType) -> Iterator[str]:
-    """Names of attributes that code, or a function within it, stores into."""
+    """Names of attributes that code, or a function within it, assigns to."""
     for instruction in dis.get_instructions(code):
         if instruction.opname == "STORE_ATTR":
             yield str(instruction.argval)

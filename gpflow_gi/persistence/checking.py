@@ -1,4 +1,4 @@
-"""Checks that the parts of a model from a file fit together, as constructors check it elsewhere."""
+"""Checks that the parts of a model from a file fit together, like the checks of constructors."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from ..priors.gaussian import _GaussianPrior
 def check_model(model: Predictive) -> None:
     """Check that a model can be evaluated, without evaluating it.
 
-    :raises ValueError: if it cannot.
+    :raises ValueError: if it cannot be evaluated.
     :raises AttributeError: if something is missing.
-    :raises TypeError: if something is of another kind.
+    :raises TypeError: if something is of the wrong type.
     """
     if isinstance(model, DeepGP):
         _check_deep_gp(model)
@@ -68,14 +68,14 @@ def _check_weight_posterior(model: WeightPosterior, L: int) -> None:
 
 
 def _check_deep_gp(model: DeepGP) -> None:
-    """:func:`check_model` of layers.
+    """Check a model of layers as :func:`check_model` does.
 
-    TensorFlow works out shapes only: no memory is taken for what a file describes, however large
-    the images and however many the outputs.
+    TensorFlow only computes shapes: no memory is used for the images and outputs that a file
+    describes, however large.
 
-    :raises ValueError: if it cannot.
+    :raises ValueError: if it cannot be evaluated.
     :raises AttributeError: if something is missing.
-    :raises TypeError: if something is of another kind.
+    :raises TypeError: if something is of the wrong type.
     """
     if not isinstance(model.layers, list):
         raise TypeError("the layers are no list")
@@ -119,7 +119,7 @@ def _check_deep_gp(model: DeepGP) -> None:
 
 
 def _check_lengthscales(model: DeepGP) -> None:
-    """Check that kernels with a lengthscale for each column get so many; others would be spread."""
+    """Check the number of lengthscales, one per column; TensorFlow would broadcast them."""
     shape = model.input_shape
     for layer in model.layers:
         if isinstance(layer, GPLayer) and shape is not None:
@@ -161,7 +161,7 @@ def _check_layer(layer: Layer) -> None:
             return
     elif isinstance(layer, GPLayer):
         positive_integer("output_dim", layer.output_dim)
-        _ = layer.kernels  # which are as many as the outputs
+        _ = layer.kernels  # there must be one for each output
         _check_shape("jitter_scale", layer.jitter_scale, ())
         if not (layer.mean_function is None or callable(layer.mean_function)):
             raise TypeError("a mean function is none")
@@ -214,9 +214,9 @@ def _check_prior(prior: Any) -> None:
 
 
 def _check_shape(name: str, value: Any, shape: tuple[int | None, ...]) -> None:
-    """Check the shape of a parameter or a tensor; None stands for any size.
+    """Check the shape of a parameter or a tensor; None means any size.
 
-    :raises ValueError: if it has another one.
+    :raises ValueError: if it has another shape.
     """
     if not isinstance(value, gpflow.Parameter | tf.Tensor | tf.Variable):
         raise TypeError(f"{name} is a {type(value).__name__}")

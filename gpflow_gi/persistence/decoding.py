@@ -1,4 +1,4 @@
-"""From a description, as :mod:`gpflow_gi.persistence.encoding` makes it, back to a model."""
+"""The inverse of :mod:`gpflow_gi.persistence.encoding`: from a description to a model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CALLED = (
 """The classes whose objects are made by a call."""
 
 LARGEST_RESULT = LEAST_BYTES // 8
-"""Numbers that a parameter, or an argument of a distribution, may come to."""
+"""Largest number of entries of a parameter, or of a distribution's argument."""
 
 _KEYS: dict[str, tuple[str, ...]] = {
     "again": (),
@@ -48,16 +48,16 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "keras": ("weights", "trainable", "number"),
     "object": ("attributes", "number"),
 }
-"""What stands beside the key that says what is described."""
+"""Further keys beside the key that gives the kind of a description."""
 
 
 class Decoder:
-    """Makes one model."""
+    """A decoder that builds one model."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray], names: Names) -> None:
-        """Take what descriptions refer to.
+        """Set the arrays and names that descriptions refer to.
 
-        :param arrays: by name; each is used once.
+        :param arrays: arrays by name; each is used once.
         :param names: see :func:`gpflow_gi.load`.
         """
         self._arrays = dict(arrays)
@@ -73,8 +73,8 @@ class Decoder:
     def make(self, described: Any) -> Any:
         """The value of a description.
 
-        :raises LookupError: if it names what there is not, or what is not allowed.
-        :raises TooLargeError: if it stands for more than a model can be.
+        :raises LookupError: if it names something that does not exist or is not allowed.
+        :raises TooLargeError: if it describes more than a model may hold.
         """
         self._parts += 1
         if self._parts > MOST_PARTS:
@@ -92,7 +92,7 @@ class Decoder:
         return getattr(self, f"_make_{kind}")(described[kind])
 
     def _numbered(self, described: dict[str, Any], make: Callable[[dict[str, Any]], Any]) -> Any:
-        """Something that can be referred to again."""
+        """Make a value that later descriptions can refer to."""
         number, parts, shapes = self._numbers, self._parts, len(self._shapes)
         if described["number"] != number:
             raise LookupError(f"the file counts {shown(described['number'])}, not {number}")
@@ -138,7 +138,7 @@ class Decoder:
         return tf.as_dtype(name)
 
     def _array(self, name: Any) -> np.ndarray:
-        """An array, which is not there for another description: its memory is taken once."""
+        """Return an array and remove it, so that its memory is taken only once."""
         if not isinstance(name, str) or name not in self._arrays:
             raise LookupError(f"the file has no array {shown(name)}, or uses it twice")
         values = self._arrays.pop(name)
@@ -177,7 +177,7 @@ class Decoder:
             trainable=_flag(described["trainable"]),
             name=_text(described["name"]),
         )
-        # There and back again would round.
+        # A transformation and its inverse would round.
         parameter.unconstrained_variable.assign(unconstrained)
         return parameter
 
@@ -189,7 +189,7 @@ class Decoder:
         )
 
     def _make_made(self, described: dict[str, Any]) -> Any:
-        """By calling the constructor."""
+        """Make an object by calling its constructor."""
         cls = self._names.find(described["made"], "made")
         if not (isinstance(cls, type) and issubclass(cls, CALLED)):
             raise LookupError(f"the file asks to call {shown(described['made'])}")
@@ -205,9 +205,9 @@ class Decoder:
     def _no_larger_than(
         self, largest: int, what: str, shapes: list[tuple[int, ...]] | None = None
     ) -> Iterator[None]:
-        """Check what the arrays that are read within come to, where they meet each other.
+        """Check the size of the result if the arrays that are read within are broadcast together.
 
-        :param shapes: of what they meet besides.
+        :param shapes: shapes of further arrays of the same operation.
         """
         begin = len(self._shapes)
         yield
@@ -225,7 +225,8 @@ class Decoder:
             if not isinstance(layer, tf_keras.layers.Layer):
                 raise LookupError("the file has something for a Keras layer that is none")
             if len(layer.weights) < len(weights):
-                # Some layers create weights only when they are called: here with nothing in them.
+                # Some layers create weights only when they are called, so call them on empty
+                # inputs.
                 shape = config["build_config"]["input_shape"]
                 spec = tf.TensorSpec([size or 1 for size in shape], gpflow.default_float())
                 tf.function(layer, autograph=False).get_concrete_function(spec)
@@ -236,7 +237,7 @@ class Decoder:
         return layer
 
     def _make_object(self, described: dict[str, Any]) -> Any:
-        """By setting attributes: the constructor has done its work when the model was made."""
+        """Make an object by setting attributes; its constructor ran when the model was made."""
         cls = self._names.find(described["object"], "object")
         if not isinstance(cls, type):
             raise LookupError(f"the file takes {shown(described['object'])} for a class")
@@ -249,10 +250,10 @@ class Decoder:
                     f"the file sets {shown(name)} of a {cls.__name__}, which has none"
                 )
         made: Any = object.__new__(cls)
-        self._made[described["number"]] = made  # a class of the user's may refer to itself
+        self._made[described["number"]] = made  # a user's class may refer to itself
         if isinstance(made, tf.Module):
             tf.Module.__init__(made, name=_text(attributes.get("_name")))
-        # TensorFlow tracks what is set on its modules; others may be frozen.
+        # TensorFlow tracks attributes that are set on its modules; other objects may be frozen.
         set_attribute = setattr if isinstance(made, tf.Module) else object.__setattr__
         for name, one in attributes.items():
             set_attribute(made, name, self.make(one))
@@ -263,9 +264,9 @@ class Decoder:
 
 @cache
 def arguments_of(cls: type) -> frozenset[str]:
-    """What a file may give to the constructor of a listed class: no functions.
+    """Arguments that a file may give to the constructor of a listed class: no functions.
 
-    :param cls: of a bijector, a distribution or a likelihood.
+    :param cls: class of a bijector, a distribution or a likelihood.
     """
     return frozenset(
         name
@@ -277,9 +278,9 @@ def arguments_of(cls: type) -> frozenset[str]:
 
 
 def _only_like(weights: list[np.ndarray]) -> Callable[..., tf.Variable]:
-    """A maker of variables that refuses others than the file has values for, and makes them zero.
+    """A creator of zero variables that refuses shapes for which the file has no values.
 
-    Keras would take memory for whatever a description asks for, and fill it.
+    Keras would take memory for any size in a description, and fill it.
     """
     left = [weight.shape for weight in weights]
 

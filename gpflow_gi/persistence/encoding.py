@@ -1,8 +1,8 @@
-"""From a model to a description in terms of JSON, and arrays.
+"""The description of a model in JSON, and its arrays.
 
-A description is a number, a string, None or a boolean, or a dictionary whose first key says what it
-describes. Whatever occurs twice is described once: a kernel that two
-layers share is shared again after reading.
+A description is a number, a string, None or a boolean, or a dictionary whose first key gives its
+kind. An object that occurs twice is described once: a kernel that two layers share is shared again
+after reading.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from .npz import KINDS
 
 
 class CannotEncodeError(ValueError):
-    """Something that a file cannot hold. The message says what and where, without a full stop."""
+    """Error: a file cannot hold something. The message says what and where, without a full stop."""
 
 
 class Encoder:
-    """Describes one model."""
+    """An encoder that describes one model."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
-        """By name: what descriptions refer to."""
-        self._numbers: dict[int, int] = {}  # of objects that are described already, by id
-        self._kept: list[Any] = []  # so that no id is used twice
+        """Arrays by name, which descriptions refer to."""
+        self._numbers: dict[int, int] = {}  # numbers of described objects, by id
+        self._kept: list[Any] = []  # keeps objects alive, so that no id is used twice
         self.to_trust: dict[str, Any] = {}
-        """What is on no list, by its name: whoever loads the file has to trust it."""
+        """Objects by name that are on no list: the user has to trust them when loading the file."""
         self.left_out: list[str] = []
-        """Places of attributes that no class of the model has, which the file does not hold."""
+        """Places of attributes that no class of the model has; the file does not hold them."""
 
     def describe(self, value: Any, place: str) -> Any:
         """The description of a value.
 
-        :param place: where in the model it stands, for messages.
+        :param place: its place in the model, for messages.
         :raises CannotEncodeError: if a file cannot hold it.
         """
         if value is None or isinstance(value, bool | str) or type(value) is int:
@@ -106,7 +106,7 @@ class Encoder:
         if isinstance(value, tf_keras.layers.Layer):
             return self._keras(value, place)
         if isinstance(value, gpflow.likelihoods.HeteroskedasticTFPConditional):
-            # Its constructor makes a function that has no name, of these.
+            # Its constructor makes a function without a name from these arguments.
             function = inspect.unwrap(value.conditional_distribution)
             made_of = {
                 "distribution_class": _variable_of(function, "distribution_class"),
@@ -130,11 +130,11 @@ class Encoder:
         return {"object": named, "attributes": attributes}
 
     def _has(self, cls: type, name: str) -> bool:
-        """Whether a file may set an attribute."""
+        """True if a file may set an attribute."""
         return name in attributes_of(cls) if is_listed(cls, "object") else can_be_set(cls, name)
 
     def _arguments(self, made: Any, place: str) -> list[Any]:
-        """Of the constructor of a bijector or distribution, those that are not its defaults."""
+        """Arguments of a bijector or distribution that differ from the constructor's defaults."""
         cls: Any = type(made)
         defaults = inspect.signature(cls.__init__).parameters
         given = {
@@ -165,7 +165,7 @@ class Encoder:
         return {"keras": config, "weights": weights, "trainable": flags}
 
     def _trust_keras(self, layer: Any, config: Any, place: str) -> None:
-        """Note classes and functions of the user's in a layer of Keras."""
+        """Note the user's own classes and functions in a Keras layer."""
         parts = keras_layers_in(layer)
         used = {}
         for part in parts:
@@ -202,9 +202,9 @@ class Encoder:
 
 
 def _variable_of(function: Any, name: str) -> Any:
-    """A variable that a nested function has from the function around it."""
+    """A variable that a nested function takes from the enclosing function."""
     variables = inspect.getclosurevars(function).nonlocals
-    if name not in variables:  # wrapped once more, by check_shapes
+    if name not in variables:  # check_shapes has wrapped it once more
         variables = inspect.getclosurevars(variables["func"]).nonlocals
     return variables[name]
 
@@ -212,6 +212,6 @@ def _variable_of(function: Any, name: str) -> Any:
 def _is_same(value: Any, default: Any) -> bool:
     if value is default:
         return True
-    # NumPy's numbers are not the same: they say of what type the others have to be.
+    # NumPy's numbers are not equal: they determine the type of the others.
     simple = bool | int | float | str
     return type(value) is type(default) and isinstance(value, simple) and value == default

@@ -1,4 +1,4 @@
-"""A model as a SavedModel, for servers that have TensorFlow and nothing else."""
+"""Export of a model as a SavedModel, for servers that have only TensorFlow."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def export(
     """Write the model's predictions of f as a TensorFlow SavedModel.
 
     Its signature "serving_default" takes x of GPflow's default float type, [N, D], or [N, H, W, C]
-    where the model is one of images, and gives "mean" and "variance" of f, both [N, P]: what
-    ``model.predict_f(x, num_samples, seed=seed)`` gives, at every call. It is loaded with
-    ``tf.saved_model.load`` and needs neither this library nor GPflow.
+    for a model of images, and returns "mean" and "variance" of f, both [N, P]. They are the values
+    of ``model.predict_f(x, num_samples, seed=seed)``, the same in every call. Load it with
+    ``tf.saved_model.load``; neither this library nor GPflow is needed.
 
-    :param model: a :class:`~gpflow_gi.models.Predictive`. Its parameters are copied; what
-        becomes of the model later does not change the export.
-    :param path: a folder, which must not exist or be empty.
-    :param num_samples: S, of the layers below the last.
-    :param seed: of these: an integer or a pair of integers; None draws one.
+    :param model: a :class:`~gpflow_gi.models.Predictive`. Its parameters are copied; later changes
+        of the model do not change the export.
+    :param path: a folder, which must not exist or must be empty.
+    :param num_samples: S, the number of samples of the layers below the last.
+    :param seed: seed of the samples: an integer or a pair of integers; None draws one.
     :raises TypeError: if it is not a model of this library.
-    :raises ValueError: if nothing in the model tells the number of inputs, if `num_samples` is not
-        positive, or if `seed` is no seed.
+    :raises ValueError: if the model does not determine the number of inputs, if `num_samples` is
+        not positive, or if `seed` is not a seed.
     :raises SaveError: if the folder is not empty or cannot be written.
     """
     if not isinstance(model, Predictive):
@@ -57,7 +57,7 @@ def export(
     seed = as_seed(seed)
 
     served = tf.Module()
-    # What is saved are the variables that an object holds: those of the graph below.
+    # TensorFlow saves the variables of an object, so attach those of the graph to it.
     served.parameters = [*model.variables, *jitter_scales(model)]
     inputs = tf.TensorSpec([None, *input_shape], gpflow.default_float(), name="x")
 

@@ -1,9 +1,9 @@
 """Keras' descriptions of layers, checked before Keras sees them.
 
-Keras looks up what a description names by itself: in its own modules, in any module, and among
-what the process has registered. So every class is handed to it under a name that only this module
-gives, nothing else is left to be looked up but names of activations that are on a list, and what a
-class is not described by (losses, weights, other arguments of a constructor) is refused.
+Keras finds objects by their names in a description: in its own modules, in any module, and among
+the objects that the process has registered. So every class is passed to Keras under a name that
+only this module uses; the only other names that Keras may find are activations from a list; and
+parts that do not describe a class (losses, weights, other arguments of a constructor) are refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .names import Names, shown
 
 _NODE = {"module", "class_name", "config", "registered_name", "build_config", "compile_config",
          "shared_object_id", "name", "inbound_nodes"}  # fmt: skip
-"""What may be beside each other where a class is described."""
+"""Keys of a dictionary that describes a class."""
 
 _EVERY_LAYER = {"name", "trainable", "dtype", "batch_input_shape"}
 """Arguments of every layer."""
@@ -31,17 +31,17 @@ _OF_MODELS = {
 }
 
 _CONSTANT = "_CONSTANT_VALUE"
-"""What stands for a layer where the input of another is a number."""
+"""Placeholder for a layer if the input of another layer is a number."""
 
 PREFIX = "gpflow_gi file>"
-"""Before the names under which Keras is handed classes."""
+"""Prefix of the names under which classes are passed to Keras."""
 
 
 def checked(config: Any, names: Names) -> tuple[Any, dict[str, Any]]:
-    """A description that refers to nothing but what comes with it, and what comes with it.
+    """A description that refers only to the objects returned with it, and these objects.
 
     :param config: from a file.
-    :param names: what it may refer to.
+    :param names: the names that it may refer to.
     :return: for Keras' ``deserialize_keras_object``: `config` and `custom_objects`.
     :raises LookupError: if it refers to anything else.
     """
@@ -50,18 +50,18 @@ def checked(config: Any, names: Names) -> tuple[Any, dict[str, Any]]:
 
 
 def is_listed(cls: type) -> bool:
-    """Whether a class of Keras' can be loaded without being trusted.
+    """True if a class of Keras can be loaded without being trusted.
 
-    :param cls: of a layer.
+    :param cls: class of a layer.
     """
     return lists.keras_classes().get(cls.__name__) is cls
 
 
 def functions(config: Any, parts: Iterable[Any]) -> Iterator[Any]:
-    """Functions that a description names and that are none of Keras' own.
+    """Functions in a description that are not Keras' own.
 
-    :param config: as Keras gives it.
-    :param parts: the layers that it describes, which have the functions.
+    :param config: a description from Keras.
+    :param parts: the layers that it describes, which hold the functions.
     """
     if isinstance(config, Mapping):
         if config.get("class_name") == "function":
@@ -120,9 +120,9 @@ class _Checker:
         return made
 
     def value(self, key: str, value: Any) -> Any:
-        """Anything in a configuration.
+        """A value in a configuration.
 
-        :param key: under which it stands there.
+        :param key: its key in the configuration.
         """
         if isinstance(value, Mapping):
             if "class_name" in value:
@@ -135,7 +135,7 @@ class _Checker:
         return value
 
     def _string(self, key: str, value: str) -> str:
-        # Keras makes these of classes and functions, by their names.
+        # Keras makes these from classes and functions, by their names.
         known: list[str] | None = None
         if key.endswith("activation"):
             known = lists.ACTIVATIONS_OF_KERAS.split()
@@ -168,19 +168,19 @@ class _Checker:
         raise LookupError(f"the file gives a Keras layer the function {shown(name)}")
 
     def _trusted(self, name: str, module: Any) -> Any:
-        """A class or function that is trusted, or None."""
+        """A trusted class or function, or None."""
         thing = self._names.trusted(f"{module}:{name}")
         if thing is not None:
             return thing
         for thing in self._names.trusted_as(name):
-            # Keras says "builtins" of functions, and names its own classes by where it shows them.
+            # Keras writes "builtins" for functions, and the public module for its own classes.
             is_of_keras = _is_of_keras(thing.__module__) and _is_of_keras(module)
             if is_of_keras or (module == "builtins" and not isinstance(thing, type)):
                 return thing
         return None
 
     def _class(self, name: str, module: Any) -> tuple[type, bool]:
-        """The class, and whether it is on the list."""
+        """The class, and True if it is on the list."""
         thing = self._trusted(name, module)
         if thing is not None:
             if not isinstance(thing, type):
@@ -198,13 +198,13 @@ def _is_of_keras(module: Any) -> bool:
 
 
 def _modules(name: str) -> tuple[str, ...]:
-    """A module of Keras by both of its names."""
+    """Both names of a module of Keras."""
     return name, f"tf_{name}"
 
 
 @cache
 def _arguments(name: str, cls: type) -> frozenset[str]:
-    """What a listed class can be described by."""
+    """Arguments that may describe a listed class."""
     if name in _OF_MODELS:
         return frozenset(_OF_MODELS[name])
     of_constructor = {
@@ -217,7 +217,7 @@ def _arguments(name: str, cls: type) -> frozenset[str]:
         return frozenset(of_constructor - {"input_tensor", "type_spec"} | _EVERY_LAYER)
     is_layer = issubclass(cls, tf_keras.layers.Layer)
     bases = [base for base in cls.__mro__[1:] if is_layer and base is not tf_keras.layers.Layer]
-    for base in bases:  # a convolution's arguments are those of one in any number of dimensions
+    for base in bases:  # a convolution's arguments are those of its base class
         if base.__module__.startswith("tf_keras.src.layers"):
             of_constructor |= {
                 one.name
@@ -230,10 +230,10 @@ def _arguments(name: str, cls: type) -> frozenset[str]:
 def _check_graph(config: Mapping[str, Any]) -> None:
     """Check that the layers of a functional model can be called one after the other.
 
-    Keras waits for ever where one needs another that needs it, and takes what is no layer's output
-    for a constant.
+    Keras never returns if two layers need each other's outputs, and takes an input that is no
+    layer's output for a constant.
 
-    :raises LookupError: if they cannot.
+    :raises LookupError: if they cannot be called.
     """
     try:
         waiting = {
@@ -257,7 +257,7 @@ def _check_graph(config: Mapping[str, Any]) -> None:
 
 
 def _origins(node: Any) -> set[tuple[str, int]]:
-    """The calls whose outputs go into a call: layers by their names, each with a number."""
+    """The calls whose outputs are inputs of a call: names of layers, each with a number."""
     entries = [node] if node and isinstance(node[0], str) else node
     origins = set()
     for name, number, output, *options in entries:
@@ -275,7 +275,7 @@ def _origins(node: Any) -> set[tuple[str, int]]:
 
 
 def _references(value: Any) -> Iterator[tuple[str, int]]:
-    """Calls whose outputs are other arguments of a call, as the second summand of a sum is one."""
+    """Calls whose outputs are other arguments of a call, such as the second summand of a sum."""
     if _is_reference(value):
         yield value[0], value[1]
     elif isinstance(value, Mapping | list | tuple):
@@ -295,7 +295,7 @@ def _is_reference(value: Any) -> bool:
 
 @cache
 def operations() -> frozenset[str]:
-    """What Keras calls the operations that a functional model may have between its layers."""
+    """Keras' names of the operations that a functional model may have between its layers."""
     return frozenset(
         [
             *(f"__operators__.{name}" for name in lists.OPERATORS.split()),

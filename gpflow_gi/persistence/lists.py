@@ -1,7 +1,7 @@
-"""Lists of all that a file may name. What is not on them needs ``gi.load(path, trusted=[...])``.
+"""Lists of all names that a file may use. Others need ``gi.load(path, trusted=[...])``.
 
-Nothing on a list takes a function that a file could choose and that is on none, reads or writes
-files, or keeps anything of what it is called with.
+No entry takes a function that is not on a list itself, reads or writes files, or keeps its
+arguments.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ INITIALISERS_OF_KERAS = """
 """
 
 OPERATIONS = ("TFOpLambda", "SlicingOpLambda")
-"""Keras' layers for what stands between layers, as the plus in ``one(x) + other(x)``."""
+"""Keras' layers for operations between layers, such as the plus in ``one(x) + other(x)``."""
 
 OPERATORS = "add getitem radd"
 
@@ -112,13 +112,13 @@ CONSTRAINTS_OF_KERAS = "MaxNorm MinMaxNorm NonNeg UnitNorm"
 
 
 def _in(module: Any, names: str) -> Iterator[Any]:
-    """Those of a list that the installed version has."""
+    """Entries of a list that the installed version has."""
     return (getattr(module, name) for name in names.split() if hasattr(module, name))
 
 
 @cache
 def objects() -> tuple[type, ...]:
-    """Classes whose objects are made by setting their attributes."""
+    """Classes whose objects are made by setting attributes."""
     ours = (inference, layers, posteriors, priors, kernels)
     return (
         DeepGP,
@@ -142,7 +142,7 @@ def objects() -> tuple[type, ...]:
 
 @cache
 def constructed() -> tuple[type, ...]:
-    """Classes whose objects are made by calling them, with arguments that are no functions."""
+    """Classes whose objects are made by a call with arguments that are not functions."""
     return (
         *_in(tfp.bijectors, BIJECTORS),
         RowUnits,
@@ -153,7 +153,7 @@ def constructed() -> tuple[type, ...]:
 
 @cache
 def values() -> tuple[Any, ...]:
-    """Functions, and distributions that stand for the function that makes them."""
+    """Functions, and distributions that represent the functions that make them."""
     return (
         *_in(tf.math, ELEMENTWISE),
         *_in(tf.nn, ACTIVATIONS_OF_TENSORFLOW),
@@ -167,7 +167,7 @@ def values() -> tuple[Any, ...]:
 
 @cache
 def keras_classes() -> dict[str, type]:
-    """Keras' classes by the name that stands in a description: layers, and what they are given."""
+    """Keras' classes (layers and their parts) by their names in a description."""
     things = (
         *_in(tf_keras.layers, LAYERS_OF_KERAS),
         tf_keras.Sequential,
@@ -175,7 +175,7 @@ def keras_classes() -> dict[str, type]:
         *_in(tf_keras.constraints, CONSTRAINTS_OF_KERAS),
         tf_keras.mixed_precision.Policy,
     )
-    # A functional model is of a class below tf_keras.Model, which has no public name.
+    # The class of a functional model is derived from tf_keras.Model and has no public name.
     functional = next(each for each in tf_keras.Sequential.__mro__ if each.__name__ == "Functional")
     made_by_operators = import_module(f"{tf_keras.__name__}.src.layers.core.tf_op_layer")
     return {

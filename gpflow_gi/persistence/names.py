@@ -1,4 +1,4 @@
-"""Classes and functions by name, which is how a file refers to code."""
+"""Names of classes and functions, by which a file refers to code."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ..core.validation import shown as described
 from . import lists
 
 Use: TypeAlias = Literal["object", "made", "named"]
-"""How a file uses a thing: by setting attributes, by a call, or as it is."""
+"""Use of an object by a file: set its attributes, call it, or take it as it is."""
 
 MOVED = {
     "gpflow_gi.convolution": "gpflow_gi.core.convolution",
     "gpflow_gi.nonlinearities": "gpflow_gi.kernels.nonlinearities",
 }
-"""Modules by the names that they have in files of earlier versions."""
+"""New names of modules, by their names in files of earlier versions."""
 
 
 def name_of(thing: Any) -> str | None:
-    """Such as "gpflow.kernels.stationaries:Matern52"; None if it has no name to be found by.
+    """A name such as "gpflow.kernels.stationaries:Matern52"; None if the object has no usable name.
 
     :param thing: a class or a function.
     """
@@ -35,28 +35,28 @@ def name_of(thing: Any) -> str | None:
 
 
 def own_name(thing: Any) -> str | None:
-    """The module and the path in it that a thing gives as its own, joined by a colon.
+    """An object's own module and the path in it, joined by a colon.
 
-    :param thing: a class or a function; anything else has none.
+    :param thing: a class or a function; other objects have none.
     """
     module, path = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
     return f"{module}:{path}" if isinstance(module, str) and isinstance(path, str) else None
 
 
 def present_name(name: str) -> str:
-    """The name that a thing has now, of one that it has or had.
+    """The present name of an object, given its present or an earlier name.
 
-    :param name: as :func:`name_of` gives it, or gave it in an earlier version.
+    :param name: a name from :func:`name_of`, of this or an earlier version.
     """
     module, colon, path = name.partition(":")
     return f"{MOVED.get(module, module)}{colon}{path}"
 
 
 class Names:
-    """What a file may name: the lists, and what whoever loads it trusts.
+    """Names that a file may use: those on the lists, and those that the user trusts.
 
-    Names are looked up among things that are there already. No module is imported, and no attribute
-    is followed, because a file says so.
+    Names are found only among objects that exist already. A name in a file never imports a module
+    or reads an attribute.
     """
 
     def __init__(
@@ -65,9 +65,9 @@ class Names:
         """Add to the lists.
 
         :param trusted: classes and functions, under their own names.
-        :param custom_objects: the same, under the last part of the name that is in the file.
+        :param custom_objects: the same, under the last part of the name in the file.
         :raises TypeError: if one of them is neither a class nor a function, or if `custom_objects`
-            is no dictionary.
+            is not a dictionary.
         """
         if isinstance(trusted, str | Mapping) or not isinstance(trusted, Iterable):
             raise TypeError(
@@ -89,14 +89,14 @@ class Names:
                 f'{{"MyLayer": MyNewLayer}}, but is {described(custom_objects)}.'
             )
         self.by_last_part = dict(custom_objects or {})
-        """Things of `custom_objects`."""
+        """Objects of `custom_objects`."""
 
     def find(self, name: Any, use: Use) -> Any:
-        """The class or function of a name.
+        """The class or function with a name.
 
-        :param name: as :func:`name_of` gives it.
-        :param use: what is to be done with it.
-        :raises LookupError: if it is not allowed; says what to do.
+        :param name: a name from :func:`name_of`.
+        :param use: the use of the object.
+        :raises LookupError: if it is not allowed; the message gives a remedy.
         """
         if not isinstance(name, str):
             raise LookupError(f"the file has {shown(name)} for a name")
@@ -108,40 +108,40 @@ class Names:
         return found
 
     def trusted(self, name: str) -> Any:
-        """The thing of a name that whoever loads the file has named in the call, or None.
+        """The trusted object with a name, or None.
 
-        :param name: as :func:`name_of` gives it.
+        :param name: a name from :func:`name_of`.
         """
         return self._trusted.get(name, self.by_last_part.get(last_part(name)))
 
     def trusted_as(self, last: str) -> Iterator[Any]:
-        """Things that are trusted and are called so, wherever they are defined.
+        """Trusted objects with this last part of their names, in any module.
 
-        :param last: as :func:`last_part` gives it.
+        :param last: the result of :func:`last_part`.
         """
         return (thing for name, thing in self._trusted.items() if last_part(name) == last)
 
 
 def is_listed(thing: Any, use: Use) -> bool:
-    """Whether a thing can be loaded without being trusted.
+    """True if an object can be loaded without being trusted.
 
     :param thing: a class or a function.
-    :param use: what a file does with it.
+    :param use: the use of the object by a file.
     """
     return _listed(use).get(own_name(thing) or "") is thing
 
 
 def last_part(name: str) -> str:
-    """What a thing is called where it is defined.
+    """The last part of a name, without module and enclosing classes.
 
-    :param name: as :func:`name_of` gives it.
+    :param name: a name from :func:`name_of`.
     """
     return name.rpartition(":")[2].rpartition(".")[2]
 
 
 def shown(text: Any) -> str:
-    """Something from a file in a message: short, on one line, and with nothing that a terminal
-    would obey.
+    """Text from a file in a message: short, on one line, and without characters that a terminal
+    would execute.
 
     :param text: anything.
     """

@@ -1,7 +1,7 @@
-"""NumPy's files of arrays, read within bounds: sizes are compared with what there is beforehand.
+"""A reader of NumPy's files of arrays with limits on memory, checked before memory is taken.
 
-NumPy's own reader takes memory for whatever shape a header names, and evaluates the header as a
-Python expression.
+NumPy's own reader takes memory for any shape in a header, and evaluates the header as a Python
+expression.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from .sizes import MOST_ARRAYS, TooLargeError
 
 KINDS = "biufcSU"
-"""Of arrays that a file may hold: numbers and text."""
+"""Kinds of arrays that a file may hold: numbers and text."""
 
 _HEADER = re.compile(
     rb"\{'descr': '([<|=][a-zA-Z]\d{1,6})', 'fortran_order': (True|False), "
@@ -26,15 +26,15 @@ _HEADER = re.compile(
 
 
 class DamagedError(ValueError):
-    """Bytes that are no arrays of NumPy's, or not as many as they say."""
+    """Error: bytes are not NumPy arrays, or not as many as the header says."""
 
 
 def read_arrays(content: bytes, largest: int) -> dict[str, np.ndarray]:
-    """The arrays of an NPZ file, by name. They share the memory of `content` and cannot be written.
+    """Read the arrays of an NPZ file by name. They share the memory of `content` and are read-only.
 
-    :param content: of the file, as ``np.savez`` writes it.
-    :param largest: the number of bytes that all arrays may come to.
-    :raises DamagedError: if it is no such file.
+    :param content: bytes of the file, as ``np.savez`` writes it.
+    :param largest: largest total number of bytes of the arrays.
+    :raises DamagedError: if it is not such a file.
     :raises TooLargeError: if there are too many arrays, or too large ones.
     """
     check_number_of_members(content, MOST_ARRAYS)
@@ -43,7 +43,7 @@ def read_arrays(content: bytes, largest: int) -> dict[str, np.ndarray]:
         members = archive.infolist()
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
             raise DamagedError("arrays are compressed twice")
-        # So that no two can be the same bytes.
+        # This check ensures that no two arrays use the same bytes.
         if sum(member.file_size for member in members) > min(largest, len(content)):
             raise TooLargeError(f"its arrays take more than {min(largest, len(content))} bytes")
         for member in members:
@@ -55,10 +55,10 @@ def read_arrays(content: bytes, largest: int) -> dict[str, np.ndarray]:
 
 
 def check_number_of_members(content: bytes, most: int) -> None:
-    """Check how many files a ZIP file lists, before the list is read.
+    """Check the number of files in a ZIP file before its list is read.
 
-    :param content: of the ZIP file.
-    :param most: how many there may be.
+    :param content: bytes of the ZIP file.
+    :param most: largest number of files.
     :raises TooLargeError: if there are more.
     """
     if content.count(b"PK\1\2") > most:
@@ -66,7 +66,7 @@ def check_number_of_members(content: bytes, most: int) -> None:
 
 
 def _array(content: bytes) -> np.ndarray:
-    """One array, of the bytes of an NPY file."""
+    """Read one array from the bytes of an NPY file."""
     if content[:6] != b"\x93NUMPY" or content[6:8] not in (b"\1\0", b"\2\0", b"\3\0"):
         raise DamagedError("an array is not in NumPy's format")
     start, form = (10, "<H") if content[6] == 1 else (12, "<I")

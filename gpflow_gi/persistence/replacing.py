@@ -1,4 +1,4 @@
-"""Writing a file that appears whole or not at all, and clearing up after those who could not."""
+"""Writing of files, completely or not at all, and removal of the remains of killed writers."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import IO
 
 try:
     import fcntl
-except ImportError:  # on Windows nobody can remove what another process has opened
+except ImportError:  # on Windows an open file cannot be removed by another process
     fcntl = None  # type: ignore[assignment]
 
 _NAME = re.compile(r"\.gpflow-gi-[0-9a-f]{16}\.tmp")
-"""Of the files that are written here, and renamed when they are whole."""
+"""Names of temporary files, which are renamed when they are complete."""
 
 
 def replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
-    """Write a file beside the one that it replaces, then put it in its place.
+    """Write a temporary file beside the old one, then rename it.
 
-    What killed processes have left behind in the folder is removed. A new file has the mode that
-    the umask gives; one that is replaced keeps its own.
+    Temporary files of killed processes are removed from the folder. A new file has the mode that
+    the umask gives; a replaced file keeps its mode.
 
     :param path: of the file.
     :param write: called with the open file.
@@ -37,7 +37,7 @@ def replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
             os.fsync(file.fileno())
             with suppress(OSError):
                 os.chmod(temporary, path.stat().st_mode & 0o777)
-            if fcntl is not None:  # while it is locked, so that nobody takes it for left behind
+            if fcntl is not None:  # a locked file is not removed as a remain
                 os.replace(temporary, path)
         if fcntl is None:
             os.replace(temporary, path)
@@ -48,30 +48,30 @@ def replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
 
 
 def remove_left_behind(folder: Path) -> None:
-    """Remove temporary files of ours that no living process is writing; leave all else alone.
+    """Remove temporary files of this library that no living process is writing, and no others.
 
-    :param folder: to look in, and not below.
+    :param folder: the folder, without its subfolders.
     """
-    with suppress(OSError):  # writing says it better
+    with suppress(OSError):  # the error of writing is clearer
         for entry in os.scandir(folder):
             if _NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 _remove_unless_locked(Path(entry.path))
 
 
 def _locked_file(folder: Path) -> tuple[Path, IO[bytes]]:
-    """A new file, with a lock of the kernel's that ends with the process, however that ends."""
-    # os.open heeds the umask, as the functions of tempfile do not.
+    """Make a new file with a lock of the kernel, which ends with the process."""
+    # os.open applies the umask; the functions of tempfile do not.
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     while True:
         temporary = folder / f".gpflow-gi-{os.urandom(8).hex()}.tmp"
         file = os.fdopen(os.open(temporary, flags, 0o666), "wb")
         if fcntl is None:
             return temporary, file
-        with suppress(OSError):  # some disks know no locks, and are not cleared up either
+        with suppress(OSError):  # some file systems have no locks, and are not cleaned up either
             fcntl.flock(file, fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
             return temporary, file
-        file.close()  # removed by another process before the lock was there
+        file.close()  # another process removed it before it was locked
 
 
 def _remove_unless_locked(temporary: Path) -> None:

@@ -1,4 +1,4 @@
-"""Saving models, and loading them again: bitwise the same predictions."""
+"""Saving and loading of models: predictions are the same bit by bit."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from .sizes import TooLargeError
 
 
 class SaveError(ValueError):
-    """A model that no file can hold, or a file that cannot be written. The message is one line."""
+    """Error: a file cannot hold the model, or cannot be written. The message is one line."""
 
 
 def save(model: Predictive, path: str | os.PathLike[str]) -> None:
-    """Write a model to a file, replacing what is there.
+    """Write a model to a file; an existing file is replaced.
 
-    The file is a ZIP file that holds the architecture as JSON, the parameters as NPZ, and the
-    versions of the software. It has no code and no pickles in it: code is named, and must be there
-    again when the file is loaded.
+    The file is a ZIP file with the architecture as JSON, the parameters as NPZ, and the versions
+    of the software. It contains no code and no pickles: it refers to code by name, and the code
+    must exist when the file is loaded.
 
-    The file appears whole or not at all, with the mode that the umask gives. What a process that
-    was killed has left of one is removed from the folder.
+    The file is written completely or not at all, with the mode that the umask gives. Temporary
+    files of killed processes are removed from the folder.
 
     :param model: a :class:`~gpflow_gi.models.Predictive`.
-    :param path: of the file; any ending will do.
-    :raises SaveError: if a part of the model cannot be stored, as a lambda, or if the file cannot
-        be written, or would be beyond what :func:`load` reads.
+    :param path: path of the file, with any ending.
+    :raises SaveError: if a part of the model cannot be stored, such as a lambda, or if the file
+        cannot be written, or would be too large for :func:`load`.
     :raises TypeError: if it is not a model of this library.
-    :warns UserWarning: if the file can only be loaded by those who trust code of your own in it; or
-        if the model has attributes that its classes know nothing of, which are left out.
+    :warns UserWarning: if loading the file requires trust in your own code; or if the model has
+        attributes that its classes do not define, which are left out.
 
     >>> import tempfile
     >>> from gpflow_gi.architectures import build_bnn
@@ -97,26 +97,26 @@ def load(
 ) -> Predictive:
     """Read a model from a file that :func:`save` has written.
 
-    Predictions of the same seed are bitwise those of the model that was saved, where the same
-    software runs on the same kind of machine.
+    Predictions with the same seed are the same bit by bit as those of the saved model, if the
+    software and the kind of machine are the same.
 
-    A file can name classes and functions that are on the lists of this library, and those that you
-    name here; nothing else is called, and nothing is imported, whatever the file says. It cannot
-    take more than 256 MiB, or 20 times its own size if that is more, for its numbers. See the page
-    on what loading a file can do.
+    A file can name classes and functions that are on the lists of this library, and those given
+    here; nothing else is called, and nothing is imported, whatever the file says. Its numbers
+    cannot take more than 256 MiB, or 20 times the size of the file if that is more. See the
+    documentation page on loading.
 
-    :param path: of the file.
-    :param trusted: classes and functions of your own that the model uses, as ``[MyLayer]``. What is
-        in the file may make objects of these classes and give them attributes of any value that a
-        file can hold.
-    :param custom_objects: the same by the last part of their names, for what is called otherwise
-        now, or has moved to another module: ``{"MyLayer": MyNewLayer}``.
+    :param path: path of the file.
+    :param trusted: your own classes and functions that the model uses, such as ``[MyLayer]``. The
+        file may make objects of these classes and give them attributes of any value that a file
+        can hold.
+    :param custom_objects: the same by the last part of their names, for objects that now have
+        another name or are in another module: ``{"MyLayer": MyNewLayer}``.
     :return: the model.
-    :raises LoadError: if there is no such file, or it is damaged, of a newer version, saved with
-        another default float type of GPflow's, or uses what is not here; if its parts do not fit
-        together; or if it would take too much memory.
-    :raises TypeError: if `trusted` is no list of classes and functions, or `custom_objects` no
-        dictionary.
+    :raises LoadError: if there is no such file; if it is damaged, of a newer version, saved with
+        another default float type of GPflow, or uses code that does not exist here; if its parts
+        do not fit together; or if it would take too much memory.
+    :raises TypeError: if `trusted` is not a list of classes and functions, or `custom_objects` is
+        not a dictionary.
     :warns UserWarning: if it was saved with another default jitter.
     """
     names = Names(trusted, custom_objects)
@@ -145,7 +145,7 @@ def load(
 
 
 def _config() -> dict[str, Any]:
-    """Settings of GPflow that a model's numbers depend on, and which are no part of it."""
+    """Settings of GPflow on which a model's numbers depend, and which are not part of the model."""
     return {
         "default_float": np.dtype(gpflow.default_float()).name,
         "default_jitter": gpflow.default_jitter(),

@@ -1,4 +1,4 @@
-"""Limits on what a file may unpack to, held to before memory is taken."""
+"""Limits on the unpacked size of a file, checked before memory is taken."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from collections.abc import Iterable
 import numpy as np
 
 LEAST_BYTES = 2**28
-"""A file may unpack to this many bytes of numbers, 256 MiB, however small it is."""
+"""Number of bytes of numbers, 256 MiB, that any file may unpack to, however small."""
 
 TIMES_THE_FILE = 20
-"""A file may unpack to so many times what it holds where that is more than :data:`LEAST_BYTES`."""
+"""Ratio of unpacked bytes to file size that a file may reach beyond :data:`LEAST_BYTES`."""
 
 LARGEST_TEXT = 2**24
-"""Bytes of the architecture, as text."""
+"""Largest number of bytes of the architecture, as text."""
 
 MOST_PARTS = 500_000
-"""Numbers, strings, lists and so on in the architecture; what is referred to twice counts twice."""
+"""Largest number of parts (numbers, strings, lists) of the architecture, counting every use."""
 
 DEEPEST = 150
-"""Brackets within brackets in the architecture."""
+"""Largest depth of nested brackets in the architecture."""
 
 MOST_ARRAYS = 100_000
-"""Arrays in the file."""
+"""Largest number of arrays in the file."""
 
 
 class TooLargeError(ValueError):
-    """A file that is beyond a limit. The message says which, without a full stop."""
+    """Error: a file exceeds a limit. The message names the limit, without a full stop."""
 
 
 def largest_content(file_size: int) -> int:
-    """Bytes of numbers that a file may unpack to.
+    """The largest number of bytes of numbers that a file may unpack to.
 
     :param file_size: in bytes.
     """
@@ -39,14 +39,14 @@ def largest_content(file_size: int) -> int:
 
 
 def check_text(text: bytes) -> None:
-    """Check how much an architecture will be, without reading it.
+    """Check the size of an architecture without parsing it.
 
     :param text: JSON.
     :raises TooLargeError: if it has too many parts, or is nested too deeply.
     """
     if len(text) > LARGEST_TEXT:
         raise TooLargeError(f"its architecture takes more than {LARGEST_TEXT} bytes")
-    # Brackets and commas, but not those in strings.
+    # Count brackets and commas, but not those in strings.
     marks = re.sub(rb'"(?:[^"\\]|\\.)*"|[^\[\]{},"]+', b"", text)
     if len(marks) > 2 * MOST_PARTS:
         raise TooLargeError(f"its architecture has more than {MOST_PARTS} parts")
@@ -57,9 +57,9 @@ def check_text(text: bytes) -> None:
 
 
 def largest_result(shapes: Iterable[tuple[int, ...]]) -> int:
-    """A bound on the numbers that come of arrays that are added or multiplied entry by entry.
+    """A bound on the size of the result if arrays are added or multiplied entry by entry.
 
-    :param shapes: of the arrays.
+    :param shapes: shapes of the arrays.
     """
     known = list(shapes)
     try:

@@ -1,11 +1,11 @@
-"""Figures of training runs, of predictions and of what goes on inside a model.
+"""Figures of training runs, predictions and inducing points.
 
-Every function draws on the axes that it is given, ``ax``, or on matplotlib's current ones, and
-returns them. None of them chooses a backend, opens a window or knows of models: they take arrays or
-tensors, in the shapes that models give them.
+Every function draws on the axes `ax`, or on matplotlib's current ones, and returns them. None of
+them chooses a backend, opens a window or depends on models: they take arrays or tensors, in the
+shapes that models return.
 
-Colours are told apart by colour-blind readers. What is neither data nor colour takes the colour of
-the axes' own labels, so that figures are legible in matplotlib's dark styles too.
+Colour-blind readers can tell the colours apart. Everything that is neither data nor colour has the
+colour of the axes' labels, so figures are legible in matplotlib's dark styles too.
 """
 
 from .calibration import coverage_curve, pit_histogram, reliability_diagram

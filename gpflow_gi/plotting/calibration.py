@@ -1,4 +1,4 @@
-"""Whether predictive distributions are as wide as they should be."""
+"""Figures of the calibration of predictive distributions."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _BAND = 0.95
-"""The probability of a calibrated prediction's bars and curves to lie in the grey."""
+"""Probability that a bar or a point of a calibrated prediction's curve is in the grey band."""
 
 
 def pit_histogram(pit: Any, ax: "Axes | None" = None, *, bins: int = 10) -> "Axes":
-    """Draw a histogram of PIT values, which is flat where predictions are calibrated.
+    """Draw a histogram of PIT values, which is flat if predictions are calibrated.
 
-    A heap in the middle: predictions are too wide; at both ends: too narrow; at one end: biased. A
-    bar of a calibrated prediction ends in the grey band with probability 0.95, since its count is
-    binomial. (Dawid, "Statistical theory: the prequential approach", JRSS A 1984.)
+    A peak in the middle: predictions are too wide; at both ends: too narrow; at one end: biased.
+    For a calibrated prediction a bar ends in the grey band with probability 0.95, since its count
+    is binomial. (Dawid, "Statistical theory: the prequential approach", JRSS A 1984.)
 
     :param pit: [...], in [0, 1], at least one: from :func:`gpflow_gi.metrics.mixture_pit`.
     :param ax: where to draw; None means the current axes.
     :param bins: the number of bars.
     :return: the axes.
-    :raises ValueError: if `pit` is empty or has a value outside of [0, 1], or if there is no bar.
+    :raises ValueError: if `pit` is empty or has a value outside [0, 1], or if there is no bar.
     """
     from scipy.stats import binom
 
@@ -52,22 +52,22 @@ def pit_histogram(pit: Any, ax: "Axes | None" = None, *, bins: int = 10) -> "Axe
 def coverage_curve(
     pit: Any, ax: "Axes | None" = None, *, label: str | None = None, colour: str = COLOURS[0]
 ) -> "Axes":
-    """Draw how many observations lie in central intervals against how many should.
+    """Draw the observed coverage of central intervals against their probability.
 
     Below the diagonal intervals are too narrow, above too wide. At each probability the curve of a
-    calibrated prediction lies in the grey band with probability 0.95.
+    calibrated prediction is in the grey band with probability 0.95.
 
     :param pit: [...], in [0, 1], at least one: from :func:`gpflow_gi.metrics.mixture_pit`.
     :param ax: where to draw; None means the current axes.
-    :param label: of the curve in a legend.
-    :param colour: of the curve.
+    :param label: label of the curve in a legend.
+    :param colour: colour of the curve.
     :return: the axes.
-    :raises ValueError: if `pit` is empty or has a value outside of [0, 1].
+    :raises ValueError: if `pit` is empty or has a value outside [0, 1].
     """
     from scipy.stats import binom
 
     ax = axes_or_current(ax)
-    # An observation is in the central intervals of this probability and above.
+    # An observation is inside all central intervals of this probability or more.
     needed = np.sort(np.abs(2 * shares("pit", pit) - 1))
     n = len(needed)
     nominal = np.linspace(0, 1, 201)
@@ -92,19 +92,19 @@ def coverage_curve(
 def reliability_diagram(
     edges: Array, confidence: Array, accuracy: Array, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw how often predictions were right against how sure they were, bin by bin.
+    """Draw the accuracy of predictions against their confidence, bin by bin.
 
     The arguments are the fields of :class:`gpflow_gi.classification_metrics.Reliability`. A bar is
-    a bin's accuracy; the line from it ends at its confidence, on the diagonal's height. Bars on
-    the diagonal are calibrated, bars below it overconfident. ``ax.legend()`` names both; where it
-    finds room depends on the bars.
+    a bin's accuracy; the line from it ends at its confidence, at the diagonal's height. Bars on
+    the diagonal are calibrated, bars below it overconfident. ``ax.legend()`` names both; its
+    position depends on the bars.
 
     :param edges: [B + 1], from 0 to 1.
-    :param confidence: [B], the mean confidence in each bin; NaN where it is empty.
-    :param accuracy: [B], the share of right predictions in each bin; NaN where it is empty.
+    :param confidence: [B], the mean confidence in each bin; NaN in an empty bin.
+    :param accuracy: [B], the share of right predictions in each bin; NaN in an empty bin.
     :param ax: where to draw; None means the current axes.
     :return: the axes.
-    :raises ValueError: if shapes do not fit, or if something is no number.
+    :raises ValueError: if shapes do not match, or if a value is not a number.
     """
     ax = axes_or_current(ax)
     edges = column("edges", edges)

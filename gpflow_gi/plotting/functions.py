@@ -1,4 +1,4 @@
-"""Functions of one input: what is predicted, and draws."""
+"""Figures of functions of one input: predictions and draws."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,20 +26,20 @@ def predictive_bands(
 ) -> "Axes":
     """Draw the mean of a prediction, and central intervals around its median.
 
-    With the moments that ``model.predict_y(X)`` gives, the intervals are those of a Gaussian. With
+    With the moments of ``model.predict_y(X)``, the intervals are those of a Gaussian. With
     ``model.predict_y_components(X)`` they are the quantiles of the predictive mixture, which may be
     skewed or have several modes.
 
     :param X: [N, 1] or [N], in any order.
     :param mean: [N, 1] or [N], or the means of S components, [S, N, 1].
-    :param variance: as `mean`.
+    :param variance: of the shape of `mean`.
     :param ax: where to draw; None means the current axes.
-    :param probabilities: of the intervals.
-    :param label: of the line in a legend.
-    :param colour: of the line and the bands.
+    :param probabilities: probabilities of the intervals.
+    :param label: label of the line in a legend.
+    :param colour: colour of the line and the bands.
     :return: the axes.
-    :raises ValueError: if shapes do not fit, or if a probability is not in (0, 1).
-    :raises TypeError: if `probabilities` is no list.
+    :raises ValueError: if shapes do not match, or if a probability is not in (0, 1).
+    :raises TypeError: if `probabilities` is not a list.
     """
     ax = axes_or_current(ax)
     X, mean, variance = column("X", X), columns("mean", mean), columns("variance", variance)
@@ -75,16 +75,16 @@ def function_draws(
     :param X: [N, 1] or [N], in any order.
     :param draws: [S, N, 1], or [N, 1] or [N] for one function.
     :param ax: where to draw; None means the current axes.
-    :param label: of all of them, in a legend.
-    :param colour: of the lines.
+    :param label: label of all functions in a legend.
+    :param colour: colour of the lines.
     :return: the axes.
-    :raises ValueError: if shapes do not fit.
+    :raises ValueError: if shapes do not match.
     """
     ax = axes_or_current(ax)
     X, draws = column("X", X), columns("draws", draws)
     check_rows(X=X, draws=draws)
     order = np.argsort(X, kind="stable")
-    # So many lines that they cover each other are told apart by how dark they are together.
+    # Many overlapping lines are told apart by the darkness where they overlap.
     alpha = float(np.clip(8 / max(len(draws), 1), 0.2, 0.9))
     for i, draw in enumerate(draws):
         name = label if i == 0 else None

@@ -1,4 +1,4 @@
-"""Inducing points on their way through the layers."""
+"""Figures of inducing points on their way through the layers."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 def inducing_points(activations: Sequence[Any], ax: "Axes | None" = None) -> "Axes":
-    """Draw where the inducing points are below each layer, and what comes out of the last.
+    """Draw the inducing points below each layer, and the outputs of the last layer.
 
-    Each inducing point is a line from left to right, coloured by where it starts. Lines that run
-    together are inputs that a layer makes equal, lines that part are inputs that it tells apart.
-    Levels of several columns are shown by their first principal component, the direction in which
-    the points differ most, turned so that it goes with the level before.
+    Each inducing point is a line from left to right, coloured by its start. Lines that meet are
+    inputs that a layer maps to the same value; lines that separate are inputs that it tells apart.
+    Levels with several columns are shown by their first principal component, the direction of
+    largest variance, with the sign that fits the level before.
 
     :param activations: from ``model.inducing_activations(S)``: two levels or more, each [S, M, D']
         or [M, D'] with a D' of its own.
     :param ax: where to draw; None means the current axes.
     :return: the axes.
     :raises ValueError: if there are fewer than two levels, or if their shapes do not fit.
-    :raises TypeError: if `activations` is no list.
+    :raises TypeError: if `activations` is not a list.
     """
     from matplotlib import colormaps
 
@@ -42,13 +42,13 @@ def inducing_points(activations: Sequence[Any], ax: "Axes | None" = None) -> "Ax
         raise ValueError(f"All levels must have the same S and M, but their shapes are {shapes}.")
     values = np.stack([np.broadcast_to(level, (S, M)) for level in levels])
     for i in range(1, len(levels)):
-        # The sign of a principal component means nothing.
+        # The sign of a principal component is arbitrary.
         if np.shape(activations[i])[-1] > 1:
             values[i] *= np.copysign(
                 1.0, np.sum((values[i - 1] - values[i - 1].mean()) * values[i])
             )
     rank = np.argsort(np.argsort(values[0].mean(axis=0))) / max(M - 1, 1)
-    # Neither the darkest nor the lightest colours, which are lost on a ground of their kind.
+    # Not the darkest or lightest colours, which are invisible on a similar background.
     colours = colormaps["viridis"](0.25 + 0.5 * rank)
     places = np.arange(len(levels))
     alpha = float(np.clip(4 / S, 0.2, 0.9))
@@ -61,7 +61,7 @@ def inducing_points(activations: Sequence[Any], ax: "Axes | None" = None) -> "Ax
 
 
 def _one_column(level: Any) -> Array:
-    """[S, M, D'] or [M, D'] as [S, M]."""
+    """Reduce [S, M, D'] or [M, D'] to [S, M]."""
     values = drawable("A level", level)
     values = values[None] if values.ndim == 2 else values
     if values.ndim != 3 or 0 in values.shape:

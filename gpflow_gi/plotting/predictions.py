@@ -1,4 +1,4 @@
-"""Predictions beside what was observed."""
+"""Figures of predictions and observations."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,11 @@ _BAR = "#8DB3D3"
 def predictions_with_intervals(
     y: Any, mean: Any, lower: Any, upper: Any, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw what was observed against what was predicted, with the predictive intervals.
+    """Draw observations against predictions, with the predictive intervals.
 
-    A vertical bar is a prediction's interval, and stands where the prediction is on the horizontal
-    axis; the dot is what was observed. Dots outside their bars stand out in colour. Both axes are
-    alike, and the diagonal is a perfect prediction.
+    A vertical bar is a prediction's interval, at the prediction on the horizontal axis; the dot is
+    the observation. Dots outside their bars have another colour. Both axes have the same scale, and
+    the diagonal is a perfect prediction.
 
     :param y: [N] or [N, 1], the observations.
     :param mean: as `y`: the predicted means, in the unit of `y`.
@@ -27,7 +27,7 @@ def predictions_with_intervals(
     :param upper: as `y`: the upper ends.
     :param ax: where to draw; None means the current axes.
     :return: the axes.
-    :raises ValueError: if shapes do not fit.
+    :raises ValueError: if shapes do not match.
     """
     ax = axes_or_current(ax)
     y, mean = column("y", y), column("mean", mean)
@@ -58,16 +58,16 @@ def predictions_with_intervals(
 def residuals(y: Any, mean: Any, variance: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw standardised residuals, (y - mean) / sqrt(variance), against the predicted means.
 
-    Those of a calibrated Gaussian prediction are N(0, 1) wherever they stand: about one in twenty
-    lies outside of the dashed lines at -2 and 2, and stands out in colour. A slope or curve is what
-    the mean misses, a funnel what the variance misses.
+    For a calibrated Gaussian prediction they are N(0, 1) everywhere: about one in twenty is outside
+    the dashed lines at -2 and 2, in another colour. A slope or a curve is an error of the mean, a
+    funnel an error of the variance.
 
     :param y: [N] or [N, 1], the observations.
     :param mean: as `y`: the predicted means, in the unit of `y`.
     :param variance: as `y`: the predicted variances of new targets, positive.
     :param ax: where to draw; None means the current axes.
     :return: the axes.
-    :raises ValueError: if shapes do not fit, or if a variance is not positive.
+    :raises ValueError: if shapes do not match, or if a variance is not positive.
     """
     ax = axes_or_current(ax)
     y, mean, variance = column("y", y), column("mean", mean), column("variance", variance)
@@ -91,5 +91,5 @@ def residuals(y: Any, mean: Any, variance: Any, ax: "Axes | None" = None) -> "Ax
 
 
 def _size_of_dots(n: int) -> float:
-    """Fewer rows, thicker marks: 30 and 3000 are both to be read."""
+    """Size of dots, larger for fewer rows, so that 30 and 3000 rows are both legible."""
     return float(np.clip(60 / np.sqrt(max(n, 1)), 1.2, 5.5))

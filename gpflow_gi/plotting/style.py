@@ -1,4 +1,4 @@
-"""What all figures have in common."""
+"""Style shared by all figures."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-"""Told apart by colour-blind readers: Okabe & Ito, "Color universal design", 2008."""
+"""Colours for colour-blind readers: Okabe & Ito, "Color universal design", 2008."""
 
 MISS = "#D55E00"
-"""What lies outside of where it was expected."""
+"""Colour of values outside their expected range."""
 
 _LARGEST = 1e300
 
 REFERENCE = "#888888"
-"""Lines and bands that figures are read by, on light and on dark grounds."""
+"""Colour of reference lines and bands, visible on light and dark backgrounds."""
 
 
 def axes_or_current(ax: "Axes | None") -> "Axes":
@@ -41,12 +41,12 @@ def axes_or_current(ax: "Axes | None") -> "Axes":
 
 
 def ink(ax: "Axes") -> Any:
-    """The colour that `ax` writes in."""
+    """The colour of text on `ax`."""
     return ax.xaxis.label.get_color()
 
 
 def tidy(ax: "Axes") -> "Axes":
-    """Take away what no reader needs, and put a light grid behind the rest."""
+    """Remove unnecessary lines, and put a light grid behind the data."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color=REFERENCE, alpha=0.22, linewidth=0.6)
     ax.set_axisbelow(True)
@@ -54,7 +54,7 @@ def tidy(ax: "Axes") -> "Axes":
 
 
 def drawable(name: str, values: Any) -> Array:
-    """`values` as an array of floats that has a place in a figure.
+    """`values` as an array of floats that can be drawn.
 
     :raises ValueError: if it is not numeric, not finite, or so large that matplotlib has no ticks
         for it.
@@ -69,7 +69,7 @@ def column(name: str, values: Any) -> Array:
     """`values` as [N].
 
     :param values: [N] or [N, 1], an array or tensor.
-    :raises ValueError: if the shape is another, or as :func:`drawable`.
+    :raises ValueError: if it has another shape, or as :func:`drawable`.
     """
     array = drawable(name, values)
     if array.ndim == 2 and array.shape[1] == 1:
@@ -86,7 +86,7 @@ def columns(name: str, values: Any) -> Array:
     """`values` as [S, N].
 
     :param values: [S, N, 1], an array or tensor, or anything that :func:`column` takes, for S = 1.
-    :raises ValueError: if the shape is another, or as :func:`drawable`.
+    :raises ValueError: if it has another shape, or as :func:`drawable`.
     """
     array = drawable(name, values)
     if array.ndim == 3 and array.shape[2] == 1:
@@ -103,7 +103,7 @@ def check_rows(**arrays: Array) -> None:
     """Check that all have the same N.
 
     :param arrays: [..., N].
-    :raises ValueError: if they have not; the message names two that differ.
+    :raises ValueError: if they differ; the message names two that differ.
     """
     (first, one), *rest = arrays.items()
     for name, other in rest:

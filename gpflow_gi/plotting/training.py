@@ -1,4 +1,4 @@
-"""Training runs."""
+"""Figures of training runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,23 +17,23 @@ class Report(Protocol):
 
     @property
     def step(self) -> int:
-        """The number of steps taken so far: the last that the report covers."""
+        """The number of steps so far: the last step that the report covers."""
 
     @property
     def bound(self) -> float:
-        """The mean over the steps since the report before, summed over all rows, in nats."""
+        """The mean over the steps since the previous report, summed over all rows, in nats."""
 
     @property
     def expected_log_likelihood(self) -> float:
-        """The first term of the bound, likewise."""
+        """The first term of the bound, the same mean."""
 
 
 class Record(Protocol):
-    """What :func:`gpflow_gi.fit` returns, as far as this module cares."""
+    """The part of :func:`gpflow_gi.fit`'s result that this module uses."""
 
     @property
     def reports(self) -> Sequence[Report]:
-        """In the order of the steps."""
+        """Reports in the order of the steps."""
 
 
 def training_curves(
@@ -41,15 +41,15 @@ def training_curves(
 ) -> "Axes":
     """Draw the bound against the step, a line for each run.
 
-    A report is drawn in the middle of the steps that it is the mean of. The first steps climb from
-    so far below that they would flatten all the rest: what lies far under where the lines spend
-    their time is cut off.
+    A report is drawn in the middle of the steps that it is the mean of. The bound of the first
+    steps is so low that it would flatten the rest of the curve: values far below the settled part
+    are cut off.
 
     :param records: the runs, by the name to show.
     :param ax: where to draw; None means the current axes.
     :param num_data: the number of rows of data, to show the bound per row.
     :return: the axes.
-    :raises TypeError: if `records` is no mapping to runs.
+    :raises TypeError: if `records` is not a mapping to runs.
     """
     if not isinstance(records, Mapping):
         raise TypeError(
@@ -74,13 +74,13 @@ def training_curves(
 
 
 def bound_terms(record: Record, ax: "Axes | None" = None, num_data: int = 1) -> "Axes":
-    """Draw a run's bound below its expected log likelihood; what lies between is the KL divergence.
+    """Draw a run's bound and its expected log likelihood; their difference is the KL divergence.
 
-    :param record: the run. What its KL warm-up maximised is not shown, but the bound itself.
+    :param record: the run. The bound itself is shown, without KL warm-up.
     :param ax: where to draw; None means the current axes.
     :param num_data: the number of rows of data, to show both terms per row.
     :return: the axes.
-    :raises TypeError: if `record` is no run.
+    :raises TypeError: if `record` is not a run.
     """
     _check_record(record)
     ax = axes_or_current(ax)
@@ -126,7 +126,7 @@ def _settled(record: Record, values: Array) -> Array:
 
 
 def _show(ax: "Axes", settled: Iterable[Array]) -> None:
-    """Show where the lines spend their time, and all that lies above."""
+    """Show the range in which the lines have settled, and everything above."""
     values = np.concatenate([np.zeros(0), *settled])
     if len(values) and np.ptp(values) > 0:
         low, high = np.quantile(values, 0.05), values.max()

@@ -1,4 +1,4 @@
-"""Approximate posteriors: choices of q(z), conditioned on what comes up from below."""
+"""Approximate posteriors: choices of q(z), given the inducing activations from the layer below."""
 
 from .base import Posterior
 from .factorised import Factorised

@@ -22,13 +22,13 @@ from .base import Posterior
 class Factorised(Posterior):
     """q(w) = N(mean, standard_deviation^2), independent over all weights.
 
-    The classical mean-field posterior of Bayesian neural networks (Blundell et al. 2015), for
-    layers of weights. Where no layer above needs values of one function at several rows, rows are
-    drawn from what it says of them instead of from drawn weights (the local reparameterisation of
-    Kingma, Salimans & Welling 2015).
+    The mean-field posterior of Bayesian neural networks (Blundell et al. 2015), for layers of
+    weights. If no layer above needs values of one function at several rows, then rows are drawn
+    from their marginals instead of from drawn weights (the local reparameterisation of Kingma,
+    Salimans & Welling 2015).
 
-    ``mean`` and ``standard_deviation``, [K, P] in units of the weights, exist once a layer has
-    taken the posterior: K is its number of inputs, and one more with a bias, whose row is the last.
+    ``mean`` and ``standard_deviation``, [K, P] in units of the weights, exist once the posterior is
+    bound to a layer: K is its number of inputs, plus one for a bias, whose row is the last.
 
     >>> from gpflow_gi.layers import DenseLayer
     >>> layer = DenseLayer(20, 5, Factorised())
@@ -41,11 +41,11 @@ class Factorised(Posterior):
     output_dim = None
 
     def __init__(self, *, mean: Any = None, standard_deviation: Any = None) -> None:
-        """Set up the start, which is checked when a layer takes the posterior: see :meth:`bind`.
+        """Set the start, which is checked when a layer takes the posterior: see :meth:`bind`.
 
         :param mean: [K, P]. Zero by default.
-        :param standard_deviation: [K, P], or a number for all weights. 1 / sqrt(K) by default,
-            which is NealPrior's.
+        :param standard_deviation: [K, P], or a number for all weights. 1 / sqrt(K) by default, as
+            in NealPrior.
         """
         super().__init__()
         self._start = (mean, standard_deviation)
@@ -54,7 +54,7 @@ class Factorised(Posterior):
         """Make the parameters.
 
         :param num_weights: K; None for a Gaussian process.
-        :param output_dim: P, of a convolution its number of filters.
+        :param output_dim: P; for a convolution its number of filters.
         :raises ValueError: if the layer has no weights, if another layer has taken the posterior,
             or if the start is not finite, has another shape or a deviation that is not positive.
         """
@@ -79,19 +79,19 @@ class Factorised(Posterior):
             raise ValueError(
                 f"standard_deviation must be positive, but its smallest entry is {deviation.min()}."
             )
-        # Steps of a mean are in units of what a weight is likely to be.
+        # Steps of a mean are in units of the prior standard deviation of a weight.
         unit = tf.constant(1 / np.sqrt(num_weights), gpflow.default_float())
         self.mean = Parameter(
             finite_array("mean", mean, shape), transform=tfp.bijectors.Scale(unit)
         )
-        # In its logarithm steps are relative, whatever the scale of the layer's weights.
+        # Steps of the logarithm are relative, whatever the scale of the layer's weights.
         self.standard_deviation = Parameter(deviation, transform=positive(base="exp"))
         self.output_dim = output_dim
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
         root = basis.root
         mean, deviation = self.mean[:, outputs], self.standard_deviation[:, outputs]
-        if root.is_scale:  # what is independent in w is so in z
+        if root.is_scale:  # independence in w is then independence in z
             return DiagonalGaussian(mean / root.scale, deviation / root.scale)
         return IndependentWeights(mean, deviation, root)
 
@@ -100,11 +100,11 @@ class IndependentWeights(WeightGaussian):
     """q(w) = N(mean, scale^2), independent over weights w = R z whose prior correlates them."""
 
     def __init__(self, mean: tf.Tensor, scale: tf.Tensor, root: WeightRoot) -> None:
-        """Keep what is said of w, for z = R^-1 w.
+        """Keep the Gaussian over w, for z = R^-1 w.
 
-        :param mean: of w, [K, P].
-        :param scale: standard deviations, as the mean.
-        :param root: R, of their prior.
+        :param mean: mean of w, [K, P].
+        :param scale: standard deviations of w, of the mean's shape.
+        :param root: root R of the prior covariance of w.
         """
         self._mean_weights = tf.convert_to_tensor(mean)
         self._scale = tf.convert_to_tensor(scale)

@@ -13,10 +13,10 @@ class GlobalInducing(PseudoData, Posterior):
 
     The pseudo-inputs are not parameters of the layer: they are the model's inducing inputs, pushed
     through the layers below (Ober & Aitchison 2021, eq. 10, 11 and 22). Each draw of the layers
-    below thus has its own q(z), which is how this posterior is correlated across layers.
+    below therefore has its own q(z), which correlates this posterior across layers.
 
-    Like the targets of a regression whose mean function is subtracted first, the pseudo-outputs
-    are of f - m, the part of the layer that the mean function leaves over: V = 0 says f = m.
+    The pseudo-outputs are those of f - m, the layer without its mean function, like the targets of
+    a regression after subtraction of the mean: V = 0 means f = m.
 
     ``pseudo_outputs``, V, and ``pseudo_precision``, Lambda, are its parameters.
 
@@ -42,17 +42,18 @@ class GlobalInducing(PseudoData, Posterior):
         :param num_inducing: M, the number of inducing points of the model.
         :param output_dim: P, the number of outputs of the layer; for a convolution the shape of
             its output images, (H, W, P) with P filters.
-        :param pseudo_outputs: V at the start, [M, P] or [M, H, W, P], in the units of the layer's
+        :param pseudo_outputs: initial V, [M, P] or [M, H, W, P], in the units of the layer's
             outputs. Zero by default.
-        :param pseudo_precision: Lambda at the start, in one over the squared units of the outputs:
+        :param pseudo_precision: initial Lambda, in one over the squared units of the outputs:
             [M], or for "full" a positive definite [M, M], or for "location" [M, H, W]. A scalar
-            stands for that multiple of the identity, and [M] for a diagonal matrix. One by default.
+            means that multiple of the identity, and [M] a diagonal matrix. One by default.
         :param precision: "diagonal" or "full". For a convolution "diagonal", one for each image,
             or "location", one for each location of each image.
-        :param shared: whether all outputs share one Lambda, as in the paper. Otherwise each has its
-            own, [P, M] or [P, M, M], and a factorisation of its own: P times the work.
-        :raises ValueError: if a number is no positive integer, if `precision` or `shared` is
-            unknown or does not suit the outputs, if an array is not finite or of another shape, or
+        :param shared: True if all outputs share one Lambda, as in the paper. Otherwise each has its
+            own Lambda, [P, M] or [P, M, M], and its own factorisation: P times the work.
+        :raises ValueError: if a number is not a positive integer, if `precision` or `shared` is
+            unknown or not possible for the outputs, if an array is not finite or of another shape,
+            or
             if Lambda is not positive definite or beyond the bounds of
             :func:`gpflow_gi.posteriors.pseudo_data.largest_precision`.
         """

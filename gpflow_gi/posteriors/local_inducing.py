@@ -16,16 +16,16 @@ from .pseudo_data import PrecisionKind, PseudoData, check_kind
 
 
 class LocalInducing(Posterior):
-    """A q(z) at learned inputs Z of the layer's own, which does not depend on the layers below.
+    """A q(z) at the layer's own learned inputs Z, which does not depend on the layers below.
 
     In a GP layer it is free, q(z) = N(q_mu, q_sqrt q_sqrt^T) with z = L^-1 (u - m): doubly
     stochastic variational inference (Salimbeni & Deisenroth 2017), with the same whitened
-    parameters as in GPflow's SVGP, so that GPflow's NaturalGradient takes them.
+    parameters as GPflow's SVGP, so it works with GPflow's NaturalGradient.
 
-    In a layer of weights, which can have more inducing points than weights or fewer, it is the
+    In a layer of weights, which may have more or fewer inducing points than weights, it is the
     exact posterior given pseudo-data at Z (the "local inducing" of Ober & Aitchison 2021, section
     3); ``pseudo_data`` then holds ``pseudo_outputs`` and ``pseudo_precision``, as in
-    :class:`GlobalInducing`. A GP layer takes pseudo-data too, where they are given.
+    :class:`GlobalInducing`. A GP layer uses pseudo-data too, if they are given.
 
     Its parameters are ``inducing_inputs``, Z, and those of its Gaussian: ``q_mu`` and ``q_sqrt``,
     or the pseudo-data's.
@@ -49,24 +49,24 @@ class LocalInducing(Posterior):
         precision: PrecisionKind = "diagonal",
         shared: bool = True,
     ) -> None:
-        """Set up the free Gaussian, or the pseudo-data if something is said of them.
+        """Set up the free Gaussian, or the pseudo-data if any of their arguments is given.
 
-        If nothing is said of either, then the layer that takes the posterior decides.
+        Without arguments for either, the layer that takes the posterior decides.
 
-        :param inducing_inputs: Z at the start, [M, D], or images [M, H, W, C], in the units of the
+        :param inducing_inputs: initial Z, [M, D], or images [M, H, W, C], in the units of the
             layer's inputs.
         :param output_dim: P, the number of outputs of the layer; for a convolution the shape of
             its output images; see :class:`GlobalInducing`.
         :param q_mu: whitened means, [M, P]; zero by default.
         :param q_sqrt: lower triangular factors of the whitened covariances, [P, M, M]; the identity
             by default, which makes q the prior.
-        :param pseudo_outputs: V at the start; see :class:`GlobalInducing`.
-        :param pseudo_precision: Lambda at the start; see :class:`GlobalInducing`.
-        :param precision: of Lambda; see :class:`GlobalInducing`.
-        :param shared: whether all outputs share one Lambda.
-        :raises ValueError: if an array is empty, not finite or of another shape, if P is no
+        :param pseudo_outputs: initial V; see :class:`GlobalInducing`.
+        :param pseudo_precision: initial Lambda; see :class:`GlobalInducing`.
+        :param precision: kind of Lambda; see :class:`GlobalInducing`.
+        :param shared: True if all outputs share one Lambda.
+        :raises ValueError: if an array is empty, not finite or of another shape, if P is not a
             positive integer, if `q_sqrt` is not lower triangular, if both a free Gaussian and
-            pseudo-data are given, or as :class:`GlobalInducing` of pseudo-data.
+            pseudo-data are given, or as :class:`GlobalInducing` for pseudo-data.
         """
         super().__init__()
         shape = output_shape(output_dim)
@@ -89,10 +89,10 @@ class LocalInducing(Posterior):
             )
 
     def bind(self, num_weights: int | None, output_dim: int) -> None:
-        """Turn to pseudo-data for a layer of weights.
+        """Switch to pseudo-data for a layer of weights.
 
         :param num_weights: K; None for a Gaussian process.
-        :param output_dim: P, of a convolution its number of filters.
+        :param output_dim: P; for a convolution its number of filters.
         :raises ValueError: if a free Gaussian was given for such a layer.
         """
         if num_weights is None or self.pseudo_data is not None:
@@ -107,7 +107,7 @@ class LocalInducing(Posterior):
         self.pseudo_data = self._new_pseudo_data()
 
     def _new_pseudo_data(self, outputs: Any = None, precision: Any = None) -> PseudoData:
-        """Pseudo-data at Z, zero outputs with precision one where nothing is said."""
+        """Pseudo-data at Z; by default zero outputs with precision one."""
         kind, shared = self._kind
         return PseudoData(
             self.inducing_inputs.shape[0],
@@ -120,17 +120,17 @@ class LocalInducing(Posterior):
 
     @property
     def pseudo_outputs(self) -> Any:
-        """V, [M, P] or [M, H, W, P], where there are pseudo-data.
+        """V, [M, P] or [M, H, W, P], if there are pseudo-data.
 
-        :raises AttributeError: of a free Gaussian.
+        :raises AttributeError: for a free Gaussian.
         """
         return self._pseudo_data().pseudo_outputs
 
     @property
     def pseudo_precision(self) -> Any:
-        """Lambda, where there are pseudo-data; see :class:`GlobalInducing`.
+        """Lambda, if there are pseudo-data; see :class:`GlobalInducing`.
 
-        :raises AttributeError: of a free Gaussian.
+        :raises AttributeError: for a free Gaussian.
         """
         return self._pseudo_data().pseudo_precision
 

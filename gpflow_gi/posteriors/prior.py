@@ -1,4 +1,4 @@
-"""q = p: the lower layers of the paper's "rand -> gi"."""
+"""The prior as a posterior, q = p: the lower layers of the paper's "rand -> gi"."""
 
 from ..core.basis import Basis
 from ..core.gaussians import StandardNormal, WhitenedGaussian
@@ -6,7 +6,7 @@ from .base import Posterior
 
 
 class Prior(Posterior):
-    """The prior itself as the approximate posterior; nothing to learn, and a KL of zero.
+    """The prior itself as the approximate posterior; it has no parameters, and a KL of zero.
 
     Below a global layer this is the "rand -> gi" of Ober & Aitchison (2021), section 3.2: the lower
     layers are drawn from the prior, at the inducing points and at the data as values of one

@@ -1,4 +1,4 @@
-"""Pseudo-data: what global inducing points, and a dense layer's local ones, are conditioned on."""
+"""Pseudo-data for global inducing points, and for local inducing points of layers of weights."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -35,12 +35,12 @@ class PseudoData(gpflow.Module):
     ) -> None:
         """Set up the parameters; see :class:`~gpflow_gi.posteriors.GlobalInducing`.
 
-        :param num_inducing: M, how many pseudo-inputs there are.
+        :param num_inducing: M, the number of pseudo-inputs.
         :param output_dim: P, or (H, W, P).
-        :param pseudo_outputs: V at the start; None for zero.
-        :param pseudo_precision: Lambda at the start; None for one.
-        :param precision: of what kind Lambda is.
-        :param shared: whether all outputs share it.
+        :param pseudo_outputs: initial V; None for zero.
+        :param pseudo_precision: initial Lambda; None for one.
+        :param precision: kind of Lambda.
+        :param shared: True if all outputs share it.
         :raises ValueError: as :class:`~gpflow_gi.posteriors.GlobalInducing`.
         """
         super().__init__()
@@ -54,7 +54,7 @@ class PseudoData(gpflow.Module):
         V = np.zeros((M, *shape)) if pseudo_outputs is None else pseudo_outputs
         self.pseudo_outputs = Parameter(finite_array("pseudo_outputs", V, (M, *shape)))
 
-        # log Lambda = bound tanh(x / bound), which is nearly x far from the bounds.
+        # log Lambda = bound tanh(x / bound), which is almost x far from the bounds.
         bound = tf.constant(np.log(largest_precision()), gpflow.default_float())
         bounded = tfp.bijectors.Chain(
             [
@@ -71,8 +71,8 @@ class PseudoData(gpflow.Module):
             self.pseudo_precision = Parameter(Lambda, transform=bounded)
         else:
             _check_positive_definite(Lambda)
-            # T T^T, with the logarithms of T's squared diagonal free, and its other entries in
-            # units of it.
+            # T T^T, with free logarithms of T's squared diagonal; the other entries are in units of
+            # the diagonal.
             log_square = tfp.bijectors.Chain([tfp.bijectors.Power(0.5), bounded])
             fill = tfp.bijectors.FillScaleTriL(diag_bijector=log_square, diag_shift=None)
             self._triangle = tfp.bijectors.Chain([RowUnits(), fill])
@@ -86,8 +86,8 @@ class PseudoData(gpflow.Module):
     def regression(self, basis: Basis, outputs: slice) -> WhitenedGaussian:
         """The exact posterior of some of the outputs, given their pseudo-data at the basis' inputs.
 
-        :param basis: at M inputs.
-        :param outputs: which of the P outputs share that basis.
+        :param basis: basis at M inputs.
+        :param outputs: the outputs among P that share that basis.
         :return: q(z).
         """
         # Lambda = T T^T
@@ -103,12 +103,12 @@ class PseudoData(gpflow.Module):
 
 
 def check_kind(precision: Any, shared: Any, shape: tuple[int, ...]) -> None:
-    """Check what is said of Lambda.
+    """Check the kind of Lambda.
 
     :param precision: "diagonal", "full" or "location".
     :param shared: True or False.
-    :param shape: (P,), or (H, W, P) of a convolution.
-    :raises ValueError: if it is unknown, or does not suit such outputs.
+    :param shape: (P,), or (H, W, P) for a convolution.
+    :raises ValueError: if it is unknown, or not possible for such outputs.
     """
     kinds = ("diagonal", "full") if len(shape) == 1 else ("diagonal", "location")
     if not is_one_of(precision, kinds):
@@ -122,9 +122,9 @@ def check_kind(precision: Any, shared: Any, shape: tuple[int, ...]) -> None:
 
 
 def _start(value: Any, precision: PrecisionKind, shape: tuple[int, ...]) -> np.ndarray:
-    """Lambda at the start, of a shape, or for "full" with its last axis twice.
+    """Initial Lambda of a shape; for "full" with the last axis twice.
 
-    :param shape: [M], with an axis P in front where Lambda is not shared; [M, H, W] of locations.
+    :param shape: [M], with an axis P in front if Lambda is not shared; [M, H, W] for locations.
     """
     Lambda = finite_array("pseudo_precision", 1.0 if value is None else value)
     if Lambda.ndim == 0:
@@ -139,10 +139,10 @@ def _start(value: Any, precision: PrecisionKind, shape: tuple[int, ...]) -> np.n
 
 
 def largest_precision() -> float:
-    """The largest pseudo-precision allowed, in GPflow's default float type; the smallest is 1 / it.
+    """The largest pseudo-precision in GPflow's default float type; the smallest is its inverse.
 
-    Beyond, for outputs of unit scale, one of the two terms of S = K + Lambda^-1 would be lost in
-    the rounding of the other.
+    Beyond it, for outputs of unit scale, one of the two terms of S = K + Lambda^-1 would be lost
+    by rounding.
     """
     return 0.01 / float(np.finfo(gpflow.default_float()).eps)
 

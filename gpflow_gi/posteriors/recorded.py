@@ -1,4 +1,4 @@
-"""Recorded draws of the weights, as Markov chain Monte Carlo leaves them."""
+"""Recorded draws of the weights, for example from Markov chain Monte Carlo."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .base import Posterior
 
 
 class Recorded(Posterior):
-    """Draws of a layer's weights from somewhere else, each as good as any other.
+    """Equally weighted draws of a layer's weights from another source.
 
     All layers of a model must hold draws of the same states, in the same order: S samples of the
-    model are S states spread evenly over those recorded, the same in every layer. There is no
-    density, and so no bound.
+    model are S states, evenly spaced in the record, the same in every layer. There is no density,
+    and so no bound.
     """
 
     uses_global_inducing = False
@@ -40,7 +40,7 @@ class Recorded(Posterior):
         """Check the number of weights.
 
         :param num_weights: K; None for a Gaussian process.
-        :param output_dim: P, which is checked by the layer.
+        :param output_dim: P, which the layer checks.
         :raises ValueError: if the layer has another number of weights, or none.
         """
         if num_weights != self._num_weights:
@@ -50,7 +50,7 @@ class Recorded(Posterior):
             )
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
-        # The middles of so many equal parts of the record.
+        # The middles of S equal parts of the record.
         S = 1 if num_samples is None else num_samples
         states = ((np.arange(S) + 0.5) * self.num_draws / S).astype(int)
         weights = tf.gather(self._weights, states[0] if num_samples is None else states)

@@ -1,4 +1,4 @@
-"""Roots of precision matrices, whose entries below the diagonal are in units of their row's."""
+"""Roots of precision matrices; entries below the diagonal are in units of their row's diagonal."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import tensorflow_probability as tfp
 
 
 class RowUnits(tfp.bijectors.AutoCompositeTensorBijector):
-    """L -> T = diag(d) (I + L below the diagonal), for lower triangular L with the diagonal d > 0.
+    """The map L -> T = diag(d) (I + L below the diagonal), for lower triangular L with diagonal d >
+    0.
 
-    An optimizer's steps have one size for all entries. In units of the diagonal they mean the same
-    in every row, whatever its scale; without, they would be far too large where the diagonal is
-    small, and make the matrix singular.
+    An optimizer's steps have one size for all entries. In units of the diagonal they have the same
+    effect in every row, whatever its scale; otherwise they would be far too large where the
+    diagonal is small, and make the matrix singular.
     """
 
     def __init__(self, validate_args: bool = False, name: str = "row_units") -> None:

@@ -1,4 +1,4 @@
-"""What a layer asks of a prior over its weights."""
+"""The interface between layers and priors over their weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..core.weight_root import WeightRoot
 
 @dataclass(frozen=True)
 class WeightScale:
-    """The scale of a layer's weights, drawn if it is random, and what that costs the bound.
+    """The scale of a layer's weights, drawn if it is random, and its terms of the bound.
 
     An output's weights are w = R z with z ~ N(0, I). R is `standard_deviation` times the identity,
     or, with `spatial_sqrt`, times the Kronecker product of that and the identity over channels:
@@ -24,21 +24,21 @@ class WeightScale:
     """
 
     standard_deviation: tf.Tensor
-    """[] or [S], of each weight."""
+    """Standard deviation of each weight, [] or [S]."""
 
     kl: tf.Tensor
-    """[], in nats: KL(q(s) || p(s)) of the scale s; zero if it is not random."""
+    """KL(q(s) || p(s)) of the scale s, [], in nats; zero if it is not random."""
 
     log_p_minus_log_q: tf.Tensor
-    """[] or [S], in nats: log p(s) - log q(s) of the scale drawn; zero if it is not random."""
+    """Log p(s) - log q(s) of the drawn scale, [] or [S], in nats; zero if it is not random."""
 
     spatial_sqrt: tf.Tensor | None = None
-    """T, [K, K] or [S, K, K], with T T^T a filter's covariance over the K = height * width places
-    of its kernel, up to scale; not triangular. None if that is the identity."""
+    """T, [K, K] or [S, K, K], where T T^T is a filter's covariance over the K = height * width
+    places of its kernel, up to scale; not triangular. None if the covariance is the identity."""
 
     @property
     def root(self) -> WeightRoot:
-        """R, whose sample axis stands in front of its two others."""
+        """R, with the sample axis before its two other axes."""
         is_drawn = self.standard_deviation.shape.rank == 1
         scale = self.standard_deviation
         return WeightRoot(scale[:, None, None] if is_drawn else scale, self.spatial_sqrt)
@@ -47,18 +47,19 @@ class WeightScale:
 class WeightPrior(gpflow.Module, ABC):
     """Gaussian weights of mean zero, independent over outputs: the paper's eq. 2.
 
-    An output's weights have the covariance S / N, with N their number, bias included. Mostly
-    S = c I, with a scale c that is a number, or a random variable with an approximate posterior of
-    its own.
+    An output's weights have the covariance S / N, where N is their number, bias included. Usually
+    S = c I, with a scale c that is a number, or a random variable with its own approximate
+    posterior.
 
-    A posterior over all weights of a network has no use for that one: it needs what is random in S
-    as unconstrained coordinates eta, [S, E], beside the whitened weights z ~ N(0, I), with w =
-    R(eta) z. :attr:`num_coordinates`, :meth:`log_density_of_coordinates`, :meth:`draw_coordinates`
-    and :meth:`root_of` are about them. They are written here for S that is not random.
+    A posterior over all weights of a network does not use that approximate posterior. It needs the
+    random part of S as unconstrained coordinates eta, [S, E], beside the whitened weights
+    z ~ N(0, I), with w = R(eta) z. The methods :attr:`num_coordinates`,
+    :meth:`log_density_of_coordinates`, :meth:`draw_coordinates` and :meth:`root_of` define these
+    coordinates. Here they are implemented for S that is not random.
     """
 
     kernel_size: tuple[int, int] | None = None
-    """The height and width of the convolutions that it is for; None if it is for any layer."""
+    """Height and width of the convolutions that the prior is for; None if it is for any layer."""
 
     @abstractmethod
     def draw(self, num_weights: int, num_samples: int | None, seed: tf.Tensor) -> WeightScale:
@@ -73,7 +74,7 @@ class WeightPrior(gpflow.Module, ABC):
 
     @property
     def num_coordinates(self) -> int:
-        """E, how many coordinates eta stand for what is random in S; 0 where nothing is."""
+        """E, the number of coordinates eta of the random part of S; 0 if S is not random."""
         return 0
 
     def log_density_of_coordinates(self, eta: TensorType, num_weights: int) -> tf.Tensor:
@@ -83,7 +84,7 @@ class WeightPrior(gpflow.Module, ABC):
         :param num_weights: N, the fan-in with the bias.
         :return: [S], in nats.
         :raises ValueError: if `eta` has another shape or is known not to be finite, or if
-            `num_weights` is no positive integer.
+            `num_weights` is not a positive integer.
         """
         eta, _ = self._check_coordinates(eta, num_weights)
         return tf.zeros(tf.shape(eta)[:1], eta.dtype)
@@ -91,7 +92,7 @@ class WeightPrior(gpflow.Module, ABC):
     def draw_coordinates(self, num_samples: int, num_weights: int, seed: tf.Tensor) -> tf.Tensor:
         """Draw eta from the prior.
 
-        :param num_samples: S, how many draws.
+        :param num_samples: S, the number of draws.
         :param num_weights: N, the fan-in with the bias.
         :param seed: [2].
         :return: [S, E].
@@ -99,14 +100,14 @@ class WeightPrior(gpflow.Module, ABC):
         return tf.zeros([num_samples, 0], gpflow.default_float())
 
     def root_of(self, eta: TensorType, num_weights: int) -> WeightRoot:
-        """The root R of an output's covariance S / N, where the coordinates are eta: w = R z.
+        """The root R of an output's covariance S / N at the coordinates eta: w = R z.
 
         :param eta: [S, E], see :attr:`num_coordinates`.
         :param num_weights: N, the fan-in with the bias.
-        :return: R, whose scale is [S, 1, 1] or, where all S samples share it, [].
+        :return: R, whose scale is [S, 1, 1], or [] if all S samples share it.
         :raises ValueError: if `eta` has another shape or is known not to be finite, or if
-            `num_weights` is no positive integer.
-        :raises NotImplementedError: if the prior draws its scale and does not say by which
+            `num_weights` is not a positive integer.
+        :raises NotImplementedError: if the prior draws its scale and does not define its
             coordinates.
         """
         self._check_coordinates(eta, num_weights)
@@ -120,7 +121,7 @@ class WeightPrior(gpflow.Module, ABC):
         return root
 
     def _check_coordinates(self, eta: TensorType, num_weights: int) -> tuple[tf.Tensor, int]:
-        """Both, checked; eta in GPflow's default float type."""
+        """Both arguments after a check; eta in GPflow's default float type."""
         eta = finite_tensor("eta", eta)
         if eta.shape.rank != 2 or eta.shape[1] != self.num_coordinates:
             raise ValueError(
@@ -131,19 +132,19 @@ class WeightPrior(gpflow.Module, ABC):
     def rescale(self, factor: float) -> None:
         """Multiply the standard deviation of the weights by a factor.
 
-        :param factor: positive.
-        :raises NotImplementedError: if the prior has no scale that is a number.
+        :param factor: a positive number.
+        :raises NotImplementedError: if the prior's scale is not a number.
         """
         raise NotImplementedError(f"{type(self).__name__} has no scale that is a number.")
 
     def follow_prior(self) -> None:
-        """Fix the scale's approximate posterior at its prior; nothing where it is a number."""
+        """Fix the scale's approximate posterior at its prior; do nothing for a fixed scale."""
 
     @property
     @abstractmethod
     def is_type_ii(self) -> bool:
-        """Whether a scale that has no prior is learned by maximising the bound.
+        """True if a scale without a prior is learned by maximising the bound.
 
-        That is maximum likelihood of type II. Bounds of such models cannot be compared with those
-        of models whose parameters all have priors (the paper's section 2.3).
+        This is type II maximum likelihood. Bounds of such models cannot be compared with those of
+        models whose parameters all have priors (the paper's section 2.3).
         """

@@ -1,4 +1,4 @@
-"""Gaussian priors whose scale is a number."""
+"""Gaussian priors with a number as their scale."""
 
 import math
 from abc import abstractmethod
@@ -13,10 +13,10 @@ from .base import WeightPrior, WeightScale
 
 class _GaussianPrior(WeightPrior):
     def __init__(self, scale: float = 1.0, *, learn_scale: bool = False) -> None:
-        """Fix the scale, or say where learning it starts.
+        """Set the scale, or its initial value if it is learned.
 
-        :param scale: the factor on the weights' standard deviation, kept as a parameter.
-        :param learn_scale: whether training maximises the bound over `scale` too.
+        :param scale: factor on the weights' standard deviation, stored as a parameter.
+        :param learn_scale: True to maximise the bound over `scale` too.
         :raises ValueError: if `scale` is not positive.
         :raises TypeError: if `learn_scale` is not True or False.
         """
@@ -39,7 +39,7 @@ class _GaussianPrior(WeightPrior):
 
     @abstractmethod
     def _standard_deviation(self, num_weights: int) -> tf.Tensor:
-        """Of each weight, []."""
+        """Standard deviation of each weight, []."""
 
 
 class NealPrior(_GaussianPrior):

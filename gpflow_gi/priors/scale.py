@@ -1,4 +1,4 @@
-"""Gaussian priors whose scale is a random variable."""
+"""Gaussian priors with a random variable as their scale."""
 
 import gpflow
 import numpy as np
@@ -17,10 +17,10 @@ class ScalePrior(WeightPrior):
         S = scale^2 I / s,    p(s) = Gamma(shape, rate),    q(s) = Gamma(shape + alpha, rate + beta)
 
     The variational parameters alpha and beta are positive and learned. All else is constant, so
-    that bounds can be compared with those of other priors.
+    bounds can be compared with those of other priors.
 
-    The default prior, Gamma(2, 2), is the paper's. Code published by its authors uses other
-    constants, which `shape` and `rate` can be set to.
+    The default prior, Gamma(2, 2), is the paper's. The authors' published code uses other
+    constants; set them with `shape` and `rate`.
     """
 
     def __init__(
@@ -32,13 +32,13 @@ class ScalePrior(WeightPrior):
         alpha: float = 1.0,
         beta: float = 1.0,
     ) -> None:
-        """Set up p(s), and q(s) at the start.
+        """Set p(s) and the initial q(s).
 
-        :param scale: the factor on the weights' standard deviation, a constant.
-        :param shape: of p(s).
-        :param rate: of p(s); s has no unit.
-        :param alpha: what q(s) has above the shape of p(s), at the start.
-        :param beta: what q(s) has above the rate of p(s), at the start.
+        :param scale: factor on the weights' standard deviation, a constant.
+        :param shape: shape of p(s).
+        :param rate: rate of p(s); s has no unit.
+        :param alpha: initial difference of the shapes of q(s) and p(s).
+        :param beta: initial difference of the rates of q(s) and p(s).
         :raises ValueError: if one of them is not positive.
         """
         super().__init__()
@@ -62,7 +62,7 @@ class ScalePrior(WeightPrior):
 
     @property
     def num_coordinates(self) -> int:
-        """One, log s."""
+        """One coordinate, log s."""
         return 1
 
     def log_density_of_coordinates(self, eta: TensorType, num_weights: int) -> tf.Tensor:
@@ -85,7 +85,7 @@ class ScalePrior(WeightPrior):
             gpflow.set_trainable(parameter, False)
 
     def given(self, s: TensorType, num_weights: int) -> WeightScale:
-        """The scale at an s from elsewhere: recorded, or drawn by MCMC.
+        """The scale at a given s: recorded, or drawn by MCMC.
 
         :param s: [] or [S], positive.
         :param num_weights: N, the fan-in with the bias.
@@ -100,14 +100,14 @@ class ScalePrior(WeightPrior):
         return WeightScale(self._standard_deviation(s, num_weights), self.kl(), log_ratio)
 
     def _standard_deviation(self, s: tf.Tensor, num_weights: int) -> tf.Tensor:
-        """Of each weight, as `s`."""
+        """Standard deviation of each weight, of the shape of `s`."""
         return self.scale / tf.sqrt(num_weights * s)
 
     def log_prior(self, s: TensorType) -> tf.Tensor:
         """The log density log p(s).
 
         :param s: [] or [S], positive.
-        :return: as `s`, in nats.
+        :return: log density of the shape of `s`, in nats.
         :raises ValueError: if `s` is known not to be positive and finite.
         """
         return self._log_prior(_positive(s))
@@ -120,7 +120,7 @@ class ScalePrior(WeightPrior):
         """The log density log q(s).
 
         :param s: [] or [S], positive.
-        :return: as `s`, in nats.
+        :return: log density of the shape of `s`, in nats.
         :raises ValueError: if `s` is known not to be positive and finite.
         """
         return self._log_posterior(_positive(s))
@@ -143,11 +143,11 @@ class ScalePrior(WeightPrior):
 
 
 _ALMOST_ZERO = 1e-8
-"""Zero has no logarithm; the KL divergence that this leaves is below rounding."""
+"""Smallest initial value: zero has no logarithm; the KL divergence at this value is negligible."""
 
 
 def _positive(s: TensorType) -> tf.Tensor:
-    """`s` in GPflow's default float type, checked where its values are known."""
+    """`s` in GPflow's default float type, checked if its values are known."""
     s = finite_tensor("s", s)
     if tf.executing_eagerly() and not np.all(s.numpy() > 0):
         raise ValueError(f"s must be positive, but its least entry is {s.numpy().min()}.")

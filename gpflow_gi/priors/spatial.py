@@ -1,4 +1,4 @@
-"""Gaussian priors over a convolution's weights whose spatial covariance is a random variable."""
+"""Gaussian priors over a convolution's weights with a random spatial covariance."""
 
 from typing import Any
 
@@ -24,11 +24,11 @@ class SpatialIWPrior(WeightPrior):
     identity over channels. So L^-1, the covariance of a filter over its places, has a Wishart
     distribution of mean I and of d degrees of freedom, by default d = N + 1 with N the number of
     weights of a filter. The variational parameters Psi [K, K], positive definite, and nu, positive,
-    are learned. All else is constant, so that bounds can be compared with those of other priors.
+    are learned. All else is constant, so bounds can be compared with those of other priors.
 
-    The greater d is, the closer are filters to white noise: the relative deviation of an entry of
-    L^-1 is sqrt(2 / d). Code published by the authors of the paper has about d = K + 1, which
-    `degrees_of_freedom` can be set to.
+    The larger d is, the closer filters are to white noise: the relative deviation of an entry of
+    L^-1 is sqrt(2 / d). The authors' published code has about d = K + 1; set it with
+    `degrees_of_freedom`.
     """
 
     kernel_size: tuple[int, int]
@@ -42,14 +42,15 @@ class SpatialIWPrior(WeightPrior):
         nu: float = 1.0,
         psi: Any = 1.0,
     ) -> None:
-        """Set up p(L), and q(L) at the start.
+        """Set p(L) and the initial q(L).
 
         :param kernel_size: height and width, or one number for both.
-        :param scale: the factor on the weights' standard deviation, a constant.
+        :param scale: factor on the weights' standard deviation, a constant.
         :param degrees_of_freedom: d, a constant above K - 1; None for N + 1.
-        :param nu: what q(L) has above the degrees of freedom of p(L), at the start.
-        :param psi: Psi, what q(L) has above the scale matrix of p(L), at the start: [K, K], or a
-            number for a multiple of the identity. With nu = psi, the mean of L^-1 is its prior's.
+        :param nu: initial difference of the degrees of freedom of q(L) and p(L).
+        :param psi: Psi, initial difference of the scale matrices of q(L) and p(L): [K, K], or a
+            number for a multiple of the identity. With nu = psi, the mean of L^-1 is that of the
+            prior.
         :raises ValueError: if `kernel_size` is no size, if a number is not positive, if
             `degrees_of_freedom` is too small, or if `psi` is not positive definite.
         """
@@ -70,8 +71,8 @@ class SpatialIWPrior(WeightPrior):
                     f"places of a {height} x {width} kernel, but is {degrees_of_freedom:g}."
                 )
         self.degrees_of_freedom = degrees_of_freedom
-        # What n filters tell of their covariance takes nu and Psi of about n: they grow by orders
-        # of magnitude, and steps in their logarithms are relative.
+        # The information of n filters on their covariance makes nu and Psi about n: they grow by
+        # orders of magnitude, and steps in their logarithms are relative.
         self.nu = Parameter(positive_number("nu", nu), transform=positive(base="exp"))
         triangle = tfp.bijectors.FillScaleTriL(diag_bijector=tfp.bijectors.Exp(), diag_shift=None)
         self.psi = Parameter(
@@ -91,7 +92,8 @@ class SpatialIWPrior(WeightPrior):
 
     @property
     def num_coordinates(self) -> int:
-        """K (K + 1) / 2, those of a triangular T with L^-1 = T T^T; each is of about unit scale.
+        """K (K + 1) / 2, the entries of a triangular T with L^-1 = T T^T; each is of about unit
+        scale.
 
         They are sqrt(d) T_ij below the diagonal and sqrt(2 d) log T_ii on it, in the order of
         TensorFlow Probability's FillTriangular.
@@ -162,7 +164,7 @@ class SpatialIWPrior(WeightPrior):
     def kl(self, num_weights: int) -> tf.Tensor:
         """KL(q(L) || p(L)).
 
-        :param num_weights: N, of a filter.
+        :param num_weights: N, the number of weights of a filter.
         :return: [], in nats.
         """
         return self._kl(num_weights, *self._posterior(num_weights))
@@ -185,16 +187,16 @@ class SpatialIWPrior(WeightPrior):
         return tf.cast(-log_ratio, self.nu.dtype)
 
     def _scale_of(self, num_weights: int) -> tf.Tensor:
-        """The standard deviation of each weight where L is the identity, []."""
+        """The standard deviation of each weight if L is the identity, []."""
         return tf.constant(self.scale / np.sqrt(num_weights), self.nu.dtype)
 
     def _prior_degrees_of_freedom(self, num_weights: int) -> float:
-        """What the paper writes N + 1: d."""
+        """The degrees of freedom d, which the paper writes N + 1."""
         return num_weights + 1 if self.degrees_of_freedom is None else self.degrees_of_freedom
 
     def _posterior(self, num_weights: int) -> tuple[tf.Tensor, tf.Tensor]:
         """C with C C^T = d I + Psi [K, K], and d + nu []; both in double precision."""
-        # Single precision has no digits left of the differences of log Gamma at thousands.
+        # Single precision would lose the differences of log Gamma at thousands completely.
         d = self._prior_degrees_of_freedom(num_weights)
         prior = d * tf.eye(self.num_places, dtype=tf.float64)
         C = tf.linalg.cholesky(prior + tf.cast(self.psi, tf.float64))
@@ -210,7 +212,7 @@ class SpatialIWPrior(WeightPrior):
         trace: tf.Tensor,
         trace_with_scale: tf.Tensor,
     ) -> tf.Tensor:
-        """The ratio log p(L) - log q(L), which is the same for L^-1: both have the same Jacobian.
+        """The ratio log p(L) - log q(L), which is equal for L^-1: both have the same Jacobian.
 
         :param C: with `df`, :meth:`_posterior`.
         :param log_det: log |L^-1|.
@@ -225,13 +227,13 @@ class SpatialIWPrior(WeightPrior):
 
 
 _ALMOST_ZERO = 1e-8
-"""Zero has no logarithm; the KL divergence that this leaves is below rounding."""
+"""Smallest initial value: zero has no logarithm; the KL divergence at this value is negligible."""
 
 
 def _bartlett(df: tf.Tensor, K: int, num_samples: int | None, seed: tf.Tensor) -> tf.Tensor:
     """The factor A of a draw A A^T from the Wishart distribution of scale I: [K, K] or [S, K, K].
 
-    Differentiable in the degrees of freedom, by implicit reparameterisation (Figurnov et al.,
+    It is differentiable in the degrees of freedom, by implicit reparameterisation (Figurnov et al.,
     2018).
     """
     of_diagonal, below = split(seed, 2)
@@ -257,9 +259,9 @@ def _log_det(triangle: tf.Tensor) -> tf.Tensor:
 def _log_wishart_density(
     log_det: tf.Tensor, trace: tf.Tensor, df: tf.Tensor, log_det_scale: tf.Tensor, K: int
 ) -> tf.Tensor:
-    """Of a matrix W [K, K] whose inverse is inverse-Wishart with the scale matrix V.
+    """Log density of a matrix W [K, K] whose inverse is inverse-Wishart with scale matrix V.
 
-    Left out is what does not depend on df or V, -(K + 1) / 2 log |W| - K (K - 1) / 4 log pi.
+    Terms independent of df and V are left out: -(K + 1) / 2 log |W| - K (K - 1) / 4 log pi.
 
     :param log_det: log |W|, [] or [S].
     :param trace: tr(V W), [] or [S].
@@ -272,7 +274,7 @@ def _log_wishart_density(
 
 
 def _positive_definite(name: str, value: Any, K: int) -> np.ndarray:
-    """A number times I, or a matrix as it is: [K, K]."""
+    """A number times I, or a given matrix: [K, K]."""
     matrix = finite_array(name, value)
     if matrix.ndim == 0:
         return positive_number(name, value) * np.eye(K, dtype=matrix.dtype)

@@ -1,4 +1,4 @@
-"""Training: :func:`gpflow_gi.fit`, the record that it returns, and the errors that it raises."""
+"""Training: :func:`gpflow_gi.fit`, the record that it returns, and its errors."""
 
 from .augmentation import augmented
 from .fit import fit

@@ -9,8 +9,8 @@ from gpflow.keras import tf_keras
 class Adam(tf_keras.optimizers.Adam):
     """Keras' Adam, with the update of a variable in one of TensorFlow's own operations.
 
-    Keras spells it out in a dozen. For small models, whose steps consist of little but the starting
-    of operations, that is a third of a step.
+    Keras uses about a dozen operations. For small models, where the start of operations takes most
+    of the time, that is a third of a step.
     """
 
     def update_step(self, gradient: Any, variable: tf.Variable) -> None:

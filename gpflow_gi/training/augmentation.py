@@ -1,4 +1,4 @@
-"""Images that might as well have been in the data: mirrored and shifted."""
+"""Augmentation of images: random mirroring and shifts."""
 
 from typing import Any
 
@@ -11,30 +11,30 @@ from ..core.validation import finite_tensor, non_negative_integer, true_or_false
 
 @check_shapes("return: [batch, height, width, channels]")
 def augmented(images: Any, seed: Seed, *, flip: bool = True, padding: int = 4) -> tf.Tensor:
-    """Mirror and shift images at random, each by itself.
+    """Mirror and shift each image at random.
 
-    An image is mirrored left to right with probability 1/2, framed by zeros, and cut out of its
-    frame in its own size at a uniformly random place: He, Zhang, Ren & Sun, "Deep residual learning
-    for image recognition", CVPR 2016, section 4.2.
+    An image is mirrored left to right with probability 1/2, padded with zeros, and cropped to its
+    own size at a uniformly random place: He, Zhang, Ren & Sun, "Deep residual learning for image
+    recognition", CVPR 2016, section 4.2.
 
-    :func:`gpflow_gi.fit` takes it for the rows of every step::
+    :func:`gpflow_gi.fit` applies it to the rows of every step::
 
         augment = functools.partial(augmented, flip=False, padding=1)
         fit(model, (X, Y), steps=5000, batch_size=100, augment=augment)
 
-    It is a function of images and seed alone, made of TensorFlow operations, and may also stand in
-    ``tf.data.Dataset.map``, for training by other means::
+    It is a function of images and seed alone, in TensorFlow operations, so it can also be used in
+    ``tf.data.Dataset.map``, for other training loops::
 
         batches = tf.data.Dataset.from_tensor_slices((X, Y)).shuffle(len(X)).batch(100).repeat()
         batches = batches.enumerate().map(lambda i, XY: (augmented(XY[0], i), XY[1]))
 
     :param images: [B, H, W, C], of any numeric type.
-    :param seed: of the draws: an integer or a pair of integers; take another for every batch.
-    :param flip: whether to mirror, which digits do not bear.
-    :param padding: the greatest shift in each direction, in pixels.
+    :param seed: seed of the draws: an integer or a pair of integers; use another for every batch.
+    :param flip: True to mirror images; mirrored digits are wrong, for example.
+    :param padding: the largest shift in each direction, in pixels.
     :return: [B, H, W, C], of the same type.
     :raises ValueError: if `images` have another rank or are known to hold NaN or infinity, if
-        `padding` is not a whole number of at least zero, or if `seed` is no seed.
+        `padding` is not a whole number of at least zero, or if `seed` is not a seed.
     :raises TypeError: if `flip` is neither True nor False.
     """
     images = finite_tensor("images", images, of_its_type=True)

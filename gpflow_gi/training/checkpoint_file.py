@@ -1,8 +1,7 @@
-"""One checkpoint as one file, which is there as a whole or not at all.
+"""One checkpoint as one file, which is written completely or not at all.
 
 It is a ZIP file that holds JSON and, as NPY, the value of each variable: ``numpy.load`` reads it.
-ZIP has a checksum of everything in it, so that a file that has changed since is known for what it
-is.
+ZIP has a checksum of all its contents, so a later change of the file is detected.
 """
 
 from __future__ import annotations
@@ -25,31 +24,31 @@ from gpflow_gi._version import __version__
 from ..core.whole_file import write_whole
 
 FORMAT = 1
-"""It rises when older versions cannot read a file any more."""
+"""Version of the format. It increases when older versions can no longer read a file."""
 
 UNFINISHED = "gpflow_gi-unfinished"
-"""The name of a file while it is written."""
+"""Name of a file while it is written."""
 
 _NAME = re.compile(r"gpflow_gi-checkpoint-(\d+)\.npz")
 _ABOUT = "about.json"
 
 
 class DamagedError(Exception):
-    """A checkpoint that cannot be read. The message says why, without a full stop."""
+    """Error: a checkpoint cannot be read. The message gives the reason, without a full stop."""
 
 
 class NewerFormatError(Exception):
-    """A checkpoint of a version to come. The message is that version."""
+    """Error: a checkpoint is of a newer version. The message is that version."""
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a checkpoint holds.
+    """The contents of a checkpoint.
 
-    :param record: of the run, as ``FitRecord.to_dict`` gives it.
-    :param description: of model and functions; None if it was written without.
-    :param versions: of the software that wrote it.
-    :param values: of the variables, by name.
+    :param record: record of the run, from ``FitRecord.to_dict``.
+    :param description: description of model and functions; None if it was written without one.
+    :param versions: versions of the software that wrote it.
+    :param values: values of the variables, by name.
     """
 
     record: dict[str, Any]
@@ -64,13 +63,13 @@ def name_of_step(step: int) -> str:
 
 
 def step_of_name(name: str) -> int | None:
-    """The inverse; None for other files."""
+    """The step in a file's name; None for other files."""
     match = _NAME.fullmatch(name)
     return int(match[1]) if match else None
 
 
 def versions() -> dict[str, str]:
-    """The software by which classes have their attributes, and functions their code."""
+    """Versions of the software that defines the attributes of classes and the code of functions."""
     return {
         "gpflow_gi": __version__,
         "gpflow": gpflow.__version__,
@@ -82,7 +81,7 @@ def versions() -> dict[str, str]:
 def write(path: Path, saved: Saved) -> None:
     """Write a checkpoint.
 
-    :raises OSError: if it cannot be written. There is then no trace of it.
+    :raises OSError: if it cannot be written. Nothing of it is then left.
     """
     about = {
         "format": FORMAT,
@@ -103,11 +102,12 @@ def write(path: Path, saved: Saved) -> None:
 
 
 def read(path: Path, dtypes: Mapping[str, Any]) -> Saved:
-    """What a file holds, when all of it is as it was written.
+    """Read a file if it is exactly as it was written.
 
-    :param dtypes: NumPy's types by the variables' names: its files lack those that are not its own.
-    :raises DamagedError: if it is not.
-    :raises NewerFormatError: if this version cannot know.
+    :param dtypes: NumPy's types by the variables' names: a file does not store types that are not
+        NumPy's own.
+    :raises DamagedError: if the file is damaged.
+    :raises NewerFormatError: if the format is newer than this version.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -126,7 +126,7 @@ def read(path: Path, dtypes: Mapping[str, Any]) -> Saved:
                         values[name] = np.lib.format.read_array(file, allow_pickle=False)
                     if values[name].dtype.kind == "V" and name in dtypes:
                         values[name] = values[name].view(dtypes[name])
-            # The file's own list of what it holds has no checksum.
+            # The file's own list of its contents has no checksum.
             if list(values) != about["variables"]:
                 raise DamagedError("it is damaged: it lacks some of its variables")
             return Saved(about["record"], about["description"], about["versions"], values)

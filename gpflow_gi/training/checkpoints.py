@@ -1,4 +1,4 @@
-"""Checkpoints, and what a run must have in common with the one that it resumes."""
+"""Checkpoints, and the comparison of a resumed run with the original."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ KEPT = 2
 
 
 class Checkpoints:
-    """The state of a run, on disk: its variables, and the record with them.
+    """The state of a run on disk: its variables and its record.
 
-    The two latest are kept, each in a file of its own. Whenever the process is killed, the folder
-    holds a whole one: a file gets its name when all of it is on the disk. An index names the files
-    of this run, and nothing but these is ever deleted. It is not needed to find them.
+    The two latest are kept, each in its own file. If the process is killed at any time, the folder
+    holds at least one complete checkpoint: a file gets its name when all of it is on the disk. An
+    index names the files of this run, and only these are ever deleted. It is not needed to find
+    them.
 
-    :param directory: made if it does not exist. It may hold other things.
-    :param parts: model, optimizer and all else that has variables which a step may change, by name.
-        ``step``, the number of steps done, is one of them.
-    :param settings: must be the same in a run that is resumed.
-    :param description: of model and functions, likewise: see :mod:`.description`.
-    :raises ValueError: if `directory` is not one that can be written to.
+    :param directory: the folder; it is made if it does not exist, and may hold other files.
+    :param parts: model, optimizer and all other objects with variables that a step may change, by
+        name. ``step``, the number of steps done, is one of them.
+    :param settings: settings that must be the same in a resumed run.
+    :param description: description of model and functions, also the same: see :mod:`.description`.
+    :raises ValueError: if `directory` cannot be written to.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Checkpoints:
         self._saved_at = time.monotonic()
         self._saved_step = 0
         self._files: list[str] = []
-        """Names of the files of this run, those to be deleted first at the beginning."""
+        """Names of the files of this run; the first ones are deleted first."""
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
@@ -67,13 +68,13 @@ class Checkpoints:
             raise ValueError(f"checkpoint_dir {str(directory)!r} cannot be written to.")
 
     def restore(self) -> FitRecord | None:
-        """Bring back the latest state that can be read. None if there is none.
+        """Restore the latest state that can be read. None if there is none.
 
         :return: the record up to there.
         :raises ValueError: if there are checkpoints, but none that can be read, or if the latest is
-            of a run with other settings, of another model or of a newer version. Nothing has
-            changed then, neither in the folder nor in the model.
-        :warns UserWarning: if it is not the latest that was written.
+            of a run with other settings, of another model or of a newer version. Neither the folder
+            nor the model has then changed.
+        :warns UserWarning: if it is not the latest checkpoint that was written.
         """
         named, problem = self._read_index()
         problems = [problem] if problem else []
@@ -112,9 +113,9 @@ class Checkpoints:
         return None
 
     def save(self, record: FitRecord) -> None:
-        """Write the present state, unless it is written already.
+        """Write the present state, unless it is already written.
 
-        :raises OSError: if it cannot be written. Earlier checkpoints are as they were.
+        :raises OSError: if it cannot be written. Earlier checkpoints are unchanged.
         """
         step = int(self._step)
         if step == self._saved_step:
@@ -129,7 +130,7 @@ class Checkpoints:
         files = [*(one for one in self._files if one != name), name]
         try:
             checkpoint_file.write(self._directory / name, saved)
-            # It names the files to be deleted too, until they are.
+            # The index also names the files to be deleted, until they are.
             index = json.dumps({"checkpoints": files}, indent=1).encode()
             write_whole(self._directory / INDEX, UNFINISHED, lambda file: file.write(index))
             for old in files[:-KEPT]:
@@ -145,7 +146,7 @@ class Checkpoints:
         self._saved_at = time.monotonic()
 
     def save_if_due(self, record: FitRecord) -> None:
-        """Write the present state if the last time is long enough ago.
+        """Write the present state if the last checkpoint is old enough.
 
         :raises OSError: as :meth:`save`.
         """
@@ -157,12 +158,12 @@ class Checkpoints:
         return f"checkpoint_dir {str(self._directory)!r}"
 
     def _read_index(self) -> tuple[list[str], str]:
-        """The names of the run's files, and what is wrong with the index, if anything."""
+        """The names of the run's files, and a description of the index's error, if any."""
         try:
             names = json.loads((self._directory / INDEX).read_bytes())["checkpoints"]
-            # No other names, wherever they come from: these files will be deleted.
+            # No other names, even if the index has them: these files will be deleted.
             if all(checkpoint_file.step_of_name(name) is not None for name in names):
-                # Those that were to be deleted may be gone.
+                # Files that were to be deleted may be gone.
                 old = [name for name in names[:-KEPT] if (self._directory / name).exists()]
                 return [*old, *names[-KEPT:]], ""
         except FileNotFoundError:
@@ -185,7 +186,7 @@ class Checkpoints:
             ) from None
 
     def _take(self, saved: Saved) -> FitRecord:
-        """Make the state that was saved the present one, if it is of this run."""
+        """Restore a saved state, if it is of this run."""
         self._compare(saved)
         values = {}
         for name, variable in self._variables.items():
@@ -230,7 +231,7 @@ class Checkpoints:
         remark = ""
         old_places, new_places = saved.description, self._description
         if saved.versions != (versions := checkpoint_file.versions()):
-            # Versions differ in what attributes a class has, and in the code of the same function.
+            # Attributes of a class, and the code of a function, can differ between versions.
             both = {one for one in old_places if one in new_places}
             both = {one for one in both if not one.endswith(description.CODE)}
             old_places, new_places = (
@@ -260,7 +261,7 @@ def describe_parameters(model: Any) -> dict[str, Any]:
     }
     for path, parameter in gpflow.utilities.parameter_dict(model).items():
         kind = "trainable" if parameter.trainable else "fixed"
-        # Version 0.1.0 had others behind full precisions, and no description of models.
+        # Version 0.1.0 had other units of full precisions, and no description of models.
         units = ", in row units" if has_row_units(parameter) else ""
         settings[f"parameter {path}"] = f"{kind}, shape {list(parameter.shape)}{units}"
     return settings
@@ -274,6 +275,6 @@ def describe_data(data: tuple[tf.Tensor, tf.Tensor]) -> dict[str, Any]:
         "number of rows": int(X.shape[0]),
         "columns of X": math.prod(X.shape[1:]),
         "columns of Y": int(Y.shape[1]),
-        # Last in the alphabet of settings, so that a plainer difference is named first.
+        # Last in alphabetical order, so that a clearer difference is reported first.
         "the data's checksum": checksum,
     }

@@ -1,14 +1,14 @@
-"""Runs that have converged, and runs that ended too early or worse than they began."""
+"""Detection of runs that have converged, ended too early, or ended worse than they began."""
 
 import numpy as np
 
 from .record import FitRecord, Report
 
 FEWEST_REPORTS = 12
-"""Of a run of which anything is said: fewer do not tell a slope from noise."""
+"""Least number of reports to assess a run: with fewer, slope and noise cannot be separated."""
 
 SMALLEST_RISE = 1.0
-"""In nats: less is nothing to train for."""
+"""Smallest rise in nats that is reported."""
 
 WINDOW = 25
 """Steps of which the mean is compared with those of others, to tell if a run has converged."""
@@ -18,16 +18,16 @@ FEWEST_WINDOWS = 8
 
 
 def shortcoming_of(record: FitRecord, num_rows: int) -> str | None:
-    """Compare the end of a run with its start, and with itself.
+    """Compare the end of a run with its start, and assess its convergence.
 
-    Over the last third of the steps, a line through the reported bounds tells level and slope, and
-    the reports' standard deviation about it their noise. With KL weights of a warm-up, all bounds
-    are taken with the weight of the end.
+    A line is fitted to the reported bounds of the last third of the steps. It gives level and
+    slope; the standard deviation of the reports around it is their noise. With a KL warm-up, all
+    bounds are computed with the KL weight of the end.
 
-    :param record: of the whole run.
-    :param num_rows: N, of the data.
+    :param record: record of the whole run.
+    :param num_rows: N, the number of rows of the data.
     :return: a sentence, if the bound is worse at the end than at the start, or if it rises in the
-        last tenth of the steps by more than its noise and than a nat; otherwise None.
+        last tenth of the steps by more than its noise and by more than a nat; otherwise None.
     """
     reports = record.reports
     steps = np.array([report.step for report in reports])
@@ -41,7 +41,7 @@ def shortcoming_of(record: FitRecord, num_rows: int) -> str | None:
     slope, level = np.polyfit(since, values[late], 1)
     noise = float(np.std(values[late] - level - slope * since, ddof=2))
     name = reports[-1].objective_name
-    # The first report is of one step, those at the end are means of many.
+    # The first report is of one step; later reports are means of many.
     steps_in_a_report = steps[-1] / 3 / late.sum()
     start, end = values[0], values[late].mean()
     if start - end > min(3 * noise * np.sqrt(steps_in_a_report), num_rows):

@@ -1,8 +1,8 @@
-"""What a run is made of, in words that tell it from another: its model and its functions.
+"""The description of a run's model and functions, which distinguishes it from other runs.
 
-The model is described as :func:`gpflow_gi.save` describes it, without the values of what is
-trained; a function by its name, or, where it has none to be found by, by its code and all that it
-refers to.
+The model is described as by :func:`gpflow_gi.save`, without the values of trained parameters. A
+function is described by its name or, if it cannot be found by name, by its code and everything that
+it refers to.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from ..layers.deterministic import keras_layers_in
 from ..persistence.encoding import INTERNAL, Encoder
 
 CODE = ".code"
-"""How a place ends that holds a function's code, which is another in another version of Python."""
+"""Ending of a place with a function's code, which differs between versions of Python."""
 
 _KINDS = ("object", "made", "named", "list", "tuple", "dict")
-"""Keys of a description that say what kind of thing stands at a place."""
+"""Keys of a description that give the kind of the object at a place."""
 
 
 def describe_model(model: Any) -> dict[str, str]:
     """The model's classes, constants and functions, by place.
 
-    What nothing is known of is described by its class alone.
+    An object of an unknown kind is described by its class alone.
     """
     return Describer().places_of(model, "model")
 
 
 def describe_function(name: str, function: Any) -> dict[str, str]:
-    """What tells a function from others, by place.
+    """The parts that distinguish a function from others, by place.
 
-    :param name: of the argument.
-    :raises ValueError: if it refers to something that nothing tells from other such things.
+    :param name: name of the argument.
+    :raises ValueError: if it refers to an object that cannot be distinguished from similar ones.
     """
     describer = Describer()
     places = describer.places_of(function, name)
@@ -61,13 +61,13 @@ def describe_function(name: str, function: Any) -> dict[str, str]:
 
 
 class Describer(Encoder):
-    """Describes what a file could not hold, too."""
+    """An encoder that also describes objects that a file cannot hold."""
 
     def __init__(self) -> None:
         super().__init__()
         self.unknown: dict[str, str] = {}
-        """Classes of things that nothing more is known of, by place."""
-        self._functions: dict[int, int] = {}  # without a name, described already, by id
+        """Classes of objects that cannot be described further, by place."""
+        self._functions: dict[int, int] = {}  # described functions without a name, by id
 
     def places_of(self, value: Any, place: str) -> dict[str, str]:
         described = self.describe(value, place)
@@ -99,19 +99,19 @@ class Describer(Encoder):
             return self._layer(value, place)
         try:
             return super().describe(value, place)
-        except Exception:  # of whatever the user's objects have; a run must not end by it
+        except Exception:  # any error of the user's objects; the run must go on
             return self._unnamed(value, place)
 
     def _function(self, function: Any, place: str) -> dict[str, Any]:
         code = getattr(function, "__code__", None)
         if _is_found_by_name(function) or not isinstance(code, CodeType):
             return {"named": _full_name(function)}
-        if id(function) in self._functions:  # it may refer to itself
+        if id(function) in self._functions:  # a function may refer to itself
             return {"again": f"function {self._functions[id(function)]}"}
         self._functions[id(function)] = len(self._functions)
         refers_to = {name: function.__globals__.get(name, builtins) for name in _globals_of(code)}
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            with suppress(ValueError):  # a variable that has no value yet
+            with suppress(ValueError):  # a variable without a value yet
                 refers_to[name] = cell.cell_contents
         defaults = [function.__defaults__, function.__kwdefaults__]
         return {
@@ -121,7 +121,7 @@ class Describer(Encoder):
         }
 
     def _layer(self, layer: Any, place: str) -> dict[str, Any]:
-        """A Keras layer, without names, of which Keras counts those that it ever gave."""
+        """A Keras layer without names, since Keras numbers all names in a process."""
         layers = _layers_in(layer)
         numbers = {one.name: f"layer {i}" for i, one in enumerate(layers)}
         described = [
@@ -136,7 +136,7 @@ class Describer(Encoder):
         return {"layers": described, "weights": weights}
 
     def _unnamed(self, value: Any, place: str) -> dict[str, Any]:
-        """Something whose class no file could name, or which a file could not hold."""
+        """An object whose class has no usable name, or which a file cannot hold."""
         if isinstance(value, tfp.bijectors.Bijector | tfp.distributions.Distribution):
             parts = value.parameters
         elif hasattr(value, "__dict__"):
@@ -164,10 +164,11 @@ def _flat(
             yield from _flat(f"{place}.{i}", one, arrays)
     elif isinstance(described, dict):
         for key, one in described.items():
-            if key in ("name", "number"):  # nothing depends on them
+            if key in ("name", "number"):  # they have no effect
                 continue
             if key == "variable" or (key == "parameter" and described["trainable"]):
-                # Its value is in the checkpoint. That of a fixed parameter is a constant.
+                # A trained value is in the checkpoint. The value of a fixed parameter is a
+                # constant.
                 yield f"{place}.shape", str(list(arrays[one].shape))
             elif key == "attributes":
                 for name, value in one.items():
@@ -203,7 +204,7 @@ def _is_found_by_name(function: Any) -> bool:
 
 
 def _globals_of(code: CodeType) -> set[str]:
-    """Names of the module's that code refers to, at any depth."""
+    """Names of the module that code refers to, at any depth."""
     names = {
         instruction.argval
         for instruction in dis.get_instructions(code)
@@ -214,7 +215,7 @@ def _globals_of(code: CodeType) -> set[str]:
 
 
 def _plain(code: Any) -> Any:
-    """What code does, without the lines where it stands."""
+    """The instructions of code, without line numbers."""
     if isinstance(code, CodeType):
         constants = [_plain(one) for one in code.co_consts]
         return [code.co_code.hex(), code.co_names, code.co_freevars, code.co_cellvars, constants]
@@ -224,24 +225,24 @@ def _plain(code: Any) -> Any:
 
 
 def _layers_in(layer: Any) -> list[Any]:
-    """A Keras layer and those in it, in an order that does not depend on their names."""
+    """A Keras layer and those inside, in an order that does not depend on their names."""
     if isinstance(layer, tf_keras.Model):
         return [layer, *(one for part in layer.layers for one in _layers_in(part))]
     return keras_layers_in(layer)
 
 
 def _config(layer: Any, numbers: Mapping[str, str]) -> dict[str, Any]:
-    """What a Keras layer was made with, functions as they are.
+    """The configuration of a Keras layer, with functions unchanged.
 
-    :param numbers: to stand for the names of layers.
+    :param numbers: replacements for the names of layers.
     """
     try:
-        with warnings.catch_warnings():  # of lambdas, which no file will hold
+        with warnings.catch_warnings():  # lambdas cause warnings, but no file is written
             warnings.simplefilter("ignore")
             config = layer.get_config()
-    except Exception:  # a class without one
+    except Exception:  # a class without a configuration
         return {}
-    # Its first input; and layers of its own, which are described by themselves.
+    # Remove the shape of its first input, and inner layers, which are described separately.
     for without in ("name", "layer", "build_input_shape", "batch_input_shape"):
         config.pop(without, None)
     if "layers" in config:

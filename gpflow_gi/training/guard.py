@@ -1,4 +1,4 @@
-"""What to do when a bound or a gradient is not finite."""
+"""Snapshots and errors for a bound or a gradient that is not finite."""
 
 from collections import deque
 from typing import Any
@@ -12,11 +12,11 @@ from .steps import FAILED, Outcome, TrainingSteps
 
 
 class NonFiniteError(ArithmeticError):
-    """Training met a bound or a gradient that is NaN or infinite.
+    """Error: a bound or a gradient is NaN or infinite in training.
 
     The model has the last good parameters: those with which the last finite bound was computed.
 
-    :param message: what is not finite, where, and what to try.
+    :param message: the quantity that is not finite, its place, and remedies.
     :param step: number of the step that failed, counting from 1.
     :param record: the record up to the last report.
     """
@@ -30,12 +30,12 @@ class NonFiniteError(ArithmeticError):
 class Snapshots:
     """The variables at the start of the last two calls.
 
-    Two, since the parameters wanted are those *before* the step that produced the failing ones,
-    which may lie in the call before. Everything between is had by repeating steps, which is exact.
-    A snapshot costs next to nothing until training changes the variables.
+    Two, since the parameters needed are those *before* the step that produced the failing ones,
+    and that step may be in the previous call. Repeating steps, which is exact, gives every state in
+    between. A snapshot costs almost nothing until training changes the variables.
 
     :param steps: the run.
-    :param variables: all that a step may change.
+    :param variables: all variables that a step may change.
     """
 
     def __init__(self, steps: TrainingSteps, variables: list[tf.Variable]) -> None:
@@ -44,12 +44,12 @@ class Snapshots:
         self._taken: deque[tuple[int, list[tf.Tensor]]] = deque(maxlen=2)
 
     def take(self) -> None:
-        """Remember the present state."""
+        """Record the present state."""
         values = [variable.read_value() for variable in self._variables]
         self._taken.append((int(self._steps.step), values))
 
     def go_to(self, step: int) -> bool:
-        """Bring back the state after `step` steps. False, and nothing done, if it is too old."""
+        """Restore the state after `step` steps. False, with nothing changed, if it is too old."""
         for taken_at, values in reversed(self._taken):
             if taken_at <= step:
                 for variable, value in zip(self._variables, values, strict=True):
@@ -61,9 +61,9 @@ class Snapshots:
         return False
 
     def keep_around(self, step: int) -> None:
-        """Go to the state after `step` steps; of all snapshots keep it and the one before it.
+        """Go to the state after `step` steps; keep its snapshot and the one before it only.
 
-        The steps until then need not be repeated any more.
+        Earlier steps need not be repeated any more.
         """
         if self.go_to(step - 1):
             self.forget()
@@ -79,15 +79,15 @@ class Snapshots:
         self._taken.clear()
 
     def undo_failure(self) -> None:
-        """Go back to the last snapshot if a step failed, unnoticed because of an interrupt."""
+        """Go back to the last snapshot if a step failed unnoticed because of an interrupt."""
         if int(self._steps.step) == FAILED:
             self.go_to(self._taken[-1][0])
 
 
 def cause_of(model: Any, steps: TrainingSteps, outcome: Outcome, num_samples: int | None) -> str:
-    """Find out what is not finite, with the model in the state before the step that failed.
+    """Find the quantity that is not finite, with the model in the state before the failed step.
 
-    :param outcome: of the call that failed.
+    :param outcome: outcome of the call that failed.
     """
     if outcome.bound_is_finite:
         return f"the gradient of {_non_finite_gradient(model, steps, outcome.step)}"
@@ -105,11 +105,11 @@ def give_up(
     learning_rate: float,
     record: FitRecord,
 ) -> NonFiniteError:
-    """Bring back the last good parameters, and say so.
+    """Restore the last good parameters, and raise the error.
 
-    :param outcome: of the call that failed.
-    :param cause: what was not finite.
-    :param tried: a sentence on what did not help, or "".
+    :param outcome: outcome of the call that failed.
+    :param cause: the quantity that was not finite.
+    :param tried: a sentence on the recoveries that did not help, or "".
     """
     failed = outcome.step
     good = failed if outcome.bound_is_finite else failed - 1
@@ -131,7 +131,7 @@ def give_up(
 
 
 def advice(learning_rate: float) -> str:
-    """What to try after a bound was not finite, most promising first."""
+    """Remedies for a bound that was not finite, most promising first."""
     jitter = gpflow.default_jitter()
     things = [
         f"a larger jitter, gpflow.config.set_default_jitter({100 * jitter:.0e}) (it is "
@@ -170,7 +170,7 @@ def _non_finite_gradient(model: Any, steps: TrainingSteps, step: int) -> str:
         if gradient is not None and not _is_finite(gradient)
     }
     path = _first_path(model, lambda p: p.unconstrained_variable.ref() not in bad)
-    # Not every variable belongs to a GPflow parameter: there are Keras layers.
+    # Variables of Keras layers do not belong to a GPflow parameter.
     return path or next(iter(bad.values()), "a parameter")
 
 

@@ -13,7 +13,7 @@ from ..core.validation import shown
 from .adam import Adam
 
 Schedule: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
-"""step [] int64, counting from 0 -> learning rate []."""
+"""A function from the step, [] int64, counting from 0, to the learning rate []."""
 
 DEFAULT_LEARNING_RATE = 0.01
 
@@ -21,17 +21,17 @@ DEFAULT_LEARNING_RATE = 0.01
 def make_optimizer(
     optimizer: Any, learning_rate: Any, variables: list[tf.Variable]
 ) -> tuple[Any, Schedule | None]:
-    """Return the optimizer, ready for `variables`, and the schedule to set its rate by, if any.
+    """Return the optimizer, ready for `variables`, and the schedule for its rate, if any.
 
-    :param optimizer: from ``gpflow.keras.tf_keras.optimizers``; None for Adam.
+    :param optimizer: an optimizer from ``gpflow.keras.tf_keras.optimizers``; None for Adam.
     :param learning_rate: a number, a Keras LearningRateSchedule or a callable step -> rate. None
-        leaves the rate of the optimizer as it is (0.01 if `optimizer` is None too).
-    :raises TypeError: if one of them is of no such kind, or is GPflow's NaturalGradient.
-    :raises ValueError: if `learning_rate` is not positive, is given beside an optimizer that has a
-        schedule of its own, or if the optimizer was used for other variables before.
+        keeps the rate of the optimizer (0.01 if `optimizer` is None too).
+    :raises TypeError: if one of them is of another type, or is GPflow's NaturalGradient.
+    :raises ValueError: if `learning_rate` is not positive, if the optimizer already has its own
+        schedule, or if it was used for other variables before.
     """
     if optimizer is None:
-        # XLA for a single update would only cost: the whole loop is compiled already.
+        # XLA for a single update has only costs: the whole loop is compiled already.
         optimizer = Adam(DEFAULT_LEARNING_RATE, jit_compile=False)
     elif not isinstance(optimizer, tf_keras.optimizers.Optimizer):
         module = type(optimizer).__module__
@@ -79,14 +79,13 @@ def make_optimizer(
 def falling_rate(
     first: float, last: float, steps: int, *, smoothly: bool = False
 ) -> Schedule | float:
-    """A rate that is less in the second half of the steps, where they are to average out.
+    """A rate that is lower in the second half of the steps, to average out noise.
 
-    :param first: in the first half.
-    :param last: in the second half.
-    :param steps: of the run.
-    :param smoothly: fall from one to the other over the second half, geometrically, instead of at
-        once.
-    :return: for ``fit(learning_rate=...)``.
+    :param first: rate in the first half.
+    :param last: rate in the second half.
+    :param steps: number of steps of the run.
+    :param smoothly: True for a geometric decrease over the second half instead of one step.
+    :return: the argument for ``fit(learning_rate=...)``.
     """
     if first == last:
         return first
@@ -99,22 +98,22 @@ def falling_rate(
 
 
 def describe_optimizer(optimizer: Any, learning_rate: Any) -> dict[str, Any]:
-    """What a resumed run must have in common with the first, by name.
+    """Settings that a resumed run must share with the first, by name.
 
-    A callable can be told from another only by its name.
+    Callables are distinguished by their names only.
     """
     config = dict(optimizer.get_config())
     own_rate = config.pop("learning_rate", None)
     config.pop("is_legacy_optimizer", None)
     config.pop("name", None)
-    # Where an update is compiled is no part of what it computes.
+    # The place where an update is compiled does not change its result.
     config.pop("jit_compile", None)
     settings = {"optimizer": type(optimizer).__name__, **_prefixed("optimizer", config)}
     rate = own_rate if learning_rate is None else learning_rate
     if isinstance(rate, tf_keras.optimizers.schedules.LearningRateSchedule):
         settings["learning_rate"] = type(rate).__name__
         settings.update(_prefixed("learning_rate", rate.get_config()))
-    elif isinstance(rate, dict):  # Keras's form of a schedule that is the optimizer's own
+    elif isinstance(rate, dict):  # Keras' form of the optimizer's own schedule
         settings["learning_rate"] = rate["class_name"]
         settings.update(_prefixed("learning_rate", rate["config"]))
     elif callable(rate):
@@ -125,13 +124,13 @@ def describe_optimizer(optimizer: Any, learning_rate: Any) -> dict[str, Any]:
 
 
 def plain_number(rate: Any) -> float:
-    """The number that was meant: 0.01, not the float32 next to it, which Keras keeps."""
+    """The number that was meant: 0.01, not the nearest float32, which Keras stores."""
     return float(str(np.asarray(rate)))
 
 
 def has_own_schedule(optimizer: Any) -> bool:
-    """Return True if the optimizer was made with a schedule for a rate."""
-    # The public attribute gives the present value only, of a schedule too.
+    """Return True if the optimizer was made with a schedule as its rate."""
+    # The public attribute gives only the present value, for a schedule too.
     rate = getattr(optimizer, "_learning_rate", None)
     return isinstance(rate, tf_keras.optimizers.schedules.LearningRateSchedule)
 

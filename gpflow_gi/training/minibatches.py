@@ -10,24 +10,24 @@ from ..core.random import fold_in
 from .streams import Streams
 
 Held: TypeAlias = tuple[tf.Tensor, tf.Tensor]
-"""An epoch's number, [] int64, and its permutation, [N] int32: carried from step to step."""
+"""An epoch's number, [] int64, and its permutation, [N] int32, passed from step to step."""
 
 
 class Minibatches:
     """The rows of each step.
 
-    An epoch goes through a random permutation of the rows, `batch_size` at a time, and drops what
-    is left over. So every step has the same number of rows (one shape to compile), and, the
-    permutation being uniform, every row is equally likely to be in any step's batch: N / B times a
-    batch's sum is an unbiased estimate of the sum over all rows, whatever the remainder.
+    An epoch goes through a random permutation of the rows, `batch_size` at a time, and drops the
+    remainder. So every step has the same number of rows (one shape to compile). Since the
+    permutation is uniform, every row is equally likely to be in any step's batch: N / B times a
+    batch's sum is an unbiased estimate of the sum over all rows, for any remainder.
 
-    The permutation is a function of (seed, epoch) alone, so that a run can start at any step.
+    The permutation is a function of (seed, epoch) alone, so a run can start at any step.
 
     :param data: X [N, D] and Y [N, P].
     :param batch_size: B, at most N; None for all rows at every step.
-    :param seed: of the run, [2].
-    :param jit_compile: whether XLA will compile it. It then draws other permutations.
-    :param num_replicas: that share each step.
+    :param seed: seed of the run, [2].
+    :param jit_compile: True if XLA will compile it. The permutations are then different.
+    :param num_replicas: number of replicas that share each step.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Minibatches:
             tf.equal(epoch, held[0]), lambda: held[1], lambda: self._permutation(epoch)
         )
         first = tf.cast(step % self._steps_per_epoch, tf.int32) * self._batch_size
-        # A slice would do, but outside of a loop XLA compiles one anew for every place.
+        # A slice would do, but outside a loop XLA compiles a new one for every position.
         rows = tf.gather(permutation, first + tf.range(self._batch_size))
         X, Y = self.data
         return (tf.gather(X, rows), tf.gather(Y, rows)), (epoch, permutation)
@@ -87,9 +87,9 @@ class Minibatches:
 
 
 def check_num_data(model: Any, num_rows: int, in_parts: bool) -> None:
-    """Refuse data whose size is not what the model scales its bound by.
+    """Refuse data whose number of rows is not the one that scales the model's bound.
 
-    :param in_parts: whether the bound is estimated from less than all rows at once.
+    :param in_parts: True if the bound is estimated from parts of the rows.
     :raises ValueError: if the model's `num_data` is not the number of rows, or is missing although
         the bound is estimated from parts of them.
     """

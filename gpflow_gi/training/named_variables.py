@@ -10,9 +10,9 @@ import tensorflow as tf
 
 
 def named_variables(parts: Mapping[str, Any]) -> dict[str, tf.Variable]:
-    """All variables that TensorFlow's checkpoints hold, by the names that they have there.
+    """All variables that TensorFlow's checkpoints hold, by their names there.
 
-    A name is the shortest way to a variable, attribute by attribute.
+    A name is the shortest path to a variable, attribute by attribute.
 
     :param parts: models, optimizers and variables, by the first part of their variables' names.
     """

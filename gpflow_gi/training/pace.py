@@ -1,18 +1,18 @@
-"""How many steps to take in one compiled call."""
+"""The number of steps in one compiled call."""
 
 CALL_SECONDS = 1.0
 FEWEST_CALLS = 50
-"""So many points make a curve of the bound, however fast the steps are."""
+"""Least number of points of a curve of the bound, however fast the steps are."""
 
 
 class Pace:
-    """Chooses the number of steps so that a call takes about `CALL_SECONDS`.
+    """The choice of the number of steps, so that a call takes about `CALL_SECONDS`.
 
-    It starts at one step, since nothing is known yet and a step may take minutes, and grows at most
-    tenfold from call to call, since the first steps are slower than those that follow.
+    It starts at one step, since a step may take minutes, and grows at most tenfold from call to
+    call, since the first steps are slower than later ones.
 
-    :param steps: of the whole run.
-    :param window: calls end at its multiples, too; None for calls that end anywhere.
+    :param steps: number of steps of the whole run.
+    :param window: steps; a call ends at each multiple of it. None for no such ends.
     """
 
     def __init__(self, steps: int, window: int | None = None) -> None:
@@ -29,6 +29,6 @@ class Pace:
         return min(self.num_steps, left)
 
     def measured(self, num_steps: int, seconds: float) -> None:
-        """Learn from a call of `num_steps` that took `seconds`."""
+        """Update the estimate with a call of `num_steps` that took `seconds`."""
         fitting = int(CALL_SECONDS * num_steps / max(seconds, 1e-9))
         self.num_steps = max(1, min(fitting, 10 * num_steps, self._most))

@@ -10,15 +10,15 @@ from .record import Report
 
 
 class Progress:
-    """Shows step, bound per row, steps per second and time left, on standard error.
+    """A display of step, bound per row, steps per second and time left, on standard error.
 
-    A terminal or a notebook gets a bar. Anywhere else, such as a log file, a bar would be a line
-    for each of its states: there it is a line for each quarter of the steps.
+    A terminal or a notebook gets a bar. Elsewhere, for example in a log file, each state of a bar
+    would be a line: there the display is a line for each quarter of the steps.
 
-    :param steps: how many there are in all.
-    :param initial: how many are done already.
-    :param num_rows: N, of the data.
-    :param show: False for silence.
+    :param steps: total number of steps.
+    :param initial: number of steps done before.
+    :param num_rows: N, the number of rows of the data.
+    :param show: False for no output.
     """
 
     _NUM_LINES = 4
@@ -53,16 +53,16 @@ class Progress:
         self._bar.close()
 
     def compiled(self, seconds: float) -> None:
-        """Start the clock: the rate shown is that of training.
+        """Start the clock, so that the displayed rate is that of training.
 
-        :param seconds: of training, in runs that this one resumes.
+        :param seconds: seconds of training in the runs that this one resumes.
         """
         self._started = (self._step, seconds)
         self._bar.set_description("training", refresh=False)
         self._bar.unpause()
 
     def report(self, report: Report) -> None:
-        """Show where training is."""
+        """Show the state of training."""
         text = describe(report, self._num_rows)
         before, self._step = self._step, report.step
         self._bar.set_postfix_str(text, refresh=False)
@@ -80,9 +80,9 @@ class Progress:
 
 
 def describe(report: Report, num_rows: int) -> str:
-    """The number being maximised, per row, under the name that it deserves.
+    """The objective per row, with its name.
 
-    Other objectives than the ELBO have it beside them, where the model has one.
+    For objectives other than the ELBO, the ELBO is shown too, if the model has one.
     """
     name = report.objective_name
     weight = "" if report.kl_weight == 1.0 else f" (KL x {report.kl_weight:#.2g})"

@@ -1,4 +1,4 @@
-"""What a training run tells about itself."""
+"""The record of a training run."""
 
 import warnings
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class RecoveryWarning(UserWarning):
-    """Training met a bound or a gradient that is not finite, and changed something to go on."""
+    """Warning: a bound or a gradient was not finite, and training changed something to go on."""
 
 
 class Stop(Exception):  # noqa: N818, by analogy with StopIteration
@@ -18,12 +18,12 @@ class Stop(Exception):  # noqa: N818, by analogy with StopIteration
 
 
 class ConvergenceWarning(UserWarning):
-    """Training ended with a bound that still rises, or that is worse than at the start."""
+    """Warning: training ended with a bound that still rises, or that is worse than at the start."""
 
 
 @contextmanager
 def notes_not_warnings() -> Iterator[None]:
-    """Within, training leaves to the record's notes what it would warn of."""
+    """Within this context, write training's warnings to the record's notes instead."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RecoveryWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -34,23 +34,23 @@ def notes_not_warnings() -> Iterator[None]:
 class Report:
     """The state of training after `step` steps.
 
-    The terms are means over the steps since the report before (which are as many as a compiled
-    call had): much less noisy than those of one minibatch and one sample. Where the objective's
-    terms are not the ELBO's, as of augmented rows, the terms are the ELBO's of the last step's
-    rows as they are, with the parameters that it left, and the mean over the steps is `value`. The
+    The terms are means over the steps since the previous report (the steps of one compiled call):
+    much less noisy than those of one minibatch and one sample. If the objective's terms are not the
+    ELBO's, for example for augmented rows, then the terms here are the ELBO's for the unchanged
+    rows of the last step, with the parameters after it, and the mean over the steps is `value`. The
     other fields are those of the last step.
 
     :param step: number of steps done.
-    :param seconds: spent in training steps so far; compilation, callbacks and checkpoints are left
-        out.
-    :param expected_log_likelihood: the ELBO's first term, scaled to all rows, in nats; NaN where
+    :param seconds: seconds in training steps so far, without compilation, callbacks and
+        checkpoints.
+    :param expected_log_likelihood: the ELBO's first term, scaled to all rows, in nats; NaN if
         the model has no ELBO.
     :param kl: the ELBO's second term, in nats.
-    :param kl_weight: the weight that KL warm-up and temperature gave the second term.
-    :param learning_rate: of the optimizer.
+    :param kl_weight: the weight of the second term from KL warm-up and temperature.
+    :param learning_rate: learning rate of the optimizer.
     :param temperature: the weight of the second term after the warm-up.
-    :param value: `objective`, where its terms are not those two, in nats; otherwise None.
-    :param name: of the objective.
+    :param value: `objective`, if its terms are not those two, in nats; otherwise None.
+    :param name: name of the objective.
     """
 
     step: int
@@ -70,9 +70,9 @@ class Report:
 
     @property
     def objective(self) -> float:
-        """What was maximised, in nats: first term - kl_weight * second term of the objective.
+        """The maximised quantity, in nats: first term - kl_weight * second term of the objective.
 
-        For :class:`~gpflow_gi.objectives.Elbo` it is the bound where the weight is 1.
+        For :class:`~gpflow_gi.objectives.Elbo` it is the bound if the weight is 1.
         """
         if self.value is not None:
             return self.value
@@ -80,7 +80,7 @@ class Report:
 
     @property
     def objective_name(self) -> str:
-        """What `objective` may be called: its name, or "objective" while the ELBO warms up.
+        """The name of `objective`: its own name, or "objective" while the ELBO warms up.
 
         With a weight below 1 it may exceed the log evidence.
         """
@@ -88,7 +88,7 @@ class Report:
 
     @property
     def augmented_bound(self) -> float | None:
-        """`objective`, where it is an augmented bound, in nats; otherwise None."""
+        """`objective`, if it is an augmented bound, in nats; otherwise None."""
         return self.value if self.name.endswith("augmented bound") else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Report:
 
         :raises KeyError: if a field is missing.
         """
-        if "name" not in values:  # before objectives had names of their own
+        if "name" not in values:  # from before objectives had names
             name = values["objective_name"]
             name = "ELBO" if name == "objective" else name
             values = {**values, "name": name, "value": values["augmented_bound"]}
@@ -115,13 +115,13 @@ class Report:
 
 @dataclass(frozen=True)
 class Recovery:
-    """A change with which training went on after a bound or a gradient that was not finite.
+    """A change with which training went on after a bound or a gradient was not finite.
 
     :param step: number of the step that failed, counting from 1.
-    :param cause: what was not finite there.
-    :param jitter: what the jitter of the model's GP layers was raised to, relative to the kernel's
-        variance; None if it was not.
-    :param learning_rate: what the learning rate was halved to; None if it was not.
+    :param cause: the quantity that was not finite.
+    :param jitter: the new jitter of the model's GP layers, relative to the kernel's variance; None
+        if it was not changed.
+    :param learning_rate: the new learning rate, half of the old; None if it was not changed.
     """
 
     step: int
@@ -142,10 +142,10 @@ class Recovery:
 class FitRecord:
     """The reports of a training run and the time that it took.
 
-    :param settings: what the run was started with: seed, batch size, optimizer, ...
-    :param reports: about one a second, the last one at the last step.
-    :param compile_seconds: seconds spent in tracing and compiling.
-    :param recoveries: what was changed to go on where a bound or a gradient was not finite.
+    :param settings: settings at the start of the run: seed, batch size, optimizer, ...
+    :param reports: about one per second, the last one at the last step.
+    :param compile_seconds: seconds of tracing and compiling.
+    :param recoveries: changes after a bound or a gradient was not finite.
     :param shortcoming: a sentence, if the bound still rises at the end, or is worse than at the
         start; otherwise None.
     :param stopped: "converged" or "callback", if that ended the run before its last step; otherwise
@@ -160,13 +160,13 @@ class FitRecord:
     stopped: str | None = None
 
     def __repr__(self) -> str:
-        """A line for notebooks, whose cells often end in what gi.fit returns."""
+        """One line for notebooks, whose cells often end with a call of gi.fit."""
         bound = f", bound {self.reports[-1].bound:.6g}" if self.reports else ""
         return f"<FitRecord: {self.step} steps in {self.seconds:.1f} s{bound}>"
 
     @property
     def notes(self) -> list[str]:
-        """A sentence for each recovery and for the shortcoming: what a reader should know."""
+        """A sentence for each recovery and for the shortcoming."""
         sentences = [str(recovery) for recovery in self.recoveries]
         return [*sentences, *([self.shortcoming] if self.shortcoming else [])]
 
@@ -182,19 +182,19 @@ class FitRecord:
 
     @property
     def seconds_per_step(self) -> float:
-        """The median over all steps of a step's seconds, compilation left out; NaN before any."""
+        """The median of the seconds per step over all steps, without compilation, or NaN."""
         if not self.reports:
             return float("nan")
         steps = np.diff([0, *(report.step for report in self.reports)])
         seconds = np.diff([0.0, *(report.seconds for report in self.reports)])
-        # A report says what its steps took on average: the median counts each step.
+        # A report gives the mean time of its steps: the median counts each step.
         per_step = seconds / steps
         order = np.argsort(per_step)
         middle = np.searchsorted(np.cumsum(steps[order]), steps.sum() / 2)
         return float(per_step[order][middle])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """The whole record, ready for JSON."""
         return {
             "settings": self.settings,
             "step": self.step,
@@ -211,7 +211,7 @@ class FitRecord:
     def from_dict(cls, values: dict[str, Any]) -> "FitRecord":
         """The inverse of :meth:`to_dict`.
 
-        :param values: what that gave, also by way of JSON.
+        :param values: the result of :meth:`to_dict`, also after JSON.
         :return: the record.
         :raises KeyError: if a field is missing.
         """
@@ -219,7 +219,7 @@ class FitRecord:
             settings=values["settings"],
             reports=[Report.from_dict(report) for report in values["reports"]],
             compile_seconds=values["compile_seconds"],
-            # Records of version 0.1.0 have none.
+            # Records of version 0.1.0 do not have them.
             recoveries=[Recovery(**recovery) for recovery in values.get("recoveries", [])],
             shortcoming=values.get("shortcoming"),
             stopped=values.get("stopped"),

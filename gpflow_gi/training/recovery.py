@@ -1,8 +1,8 @@
-"""How training goes on after a bound or a gradient that is not finite.
+"""Recovery of training from a bound or a gradient that is not finite.
 
-From the last good parameters, with more jitter on this model's kernel matrices if that makes the
-step finite, and otherwise once with half the learning rate. What it does is a function of the state
-in which the step failed, so that runs repeat exactly.
+Training goes back to the last good parameters. It adds jitter to this model's kernel matrices if
+that makes the step finite, and otherwise halves the learning rate once. The change is a function of
+the state in which the step failed, so runs repeat exactly.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .steps import Outcome, TrainingSteps
 class Recoveries:
     """The recoveries of one run.
 
-    :param model: what is trained.
+    :param model: the model in training.
     :param steps: the run.
-    :param snapshots: of its states.
+    :param snapshots: snapshots of its states.
     :param optimizer: its optimizer.
-    :param is_scheduled: whether the run has a schedule of its own.
+    :param is_scheduled: True if the run has its own schedule.
     :param num_samples: S of its bound; None for the model's own number.
-    :param record: what was done is added to it.
+    :param record: record to which recoveries are added.
     :param enabled: False for none: the first failure is an error.
     """
 
@@ -54,15 +54,15 @@ class Recoveries:
         self._enabled = enabled
         self._jitter = Jitter(model)
         if is_scheduled:
-            for _ in range(self._num_halved):  # before this run was resumed
+            for _ in range(self._num_halved):  # recoveries before this run was resumed
                 steps.scale_schedule(0.5)
 
     def go_on(self, outcome: Outcome) -> None:
-        """Change what makes the step that failed finite.
+        """Make a change after which the failed step is finite.
 
-        :param outcome: of the call that failed.
-        :raises NonFiniteError: if nothing does, or if nothing shall be changed. The model keeps the
-            last good parameters.
+        :param outcome: outcome of the call that failed.
+        :raises NonFiniteError: if no change helps, or if recovery is not enabled. The model keeps
+            the last good parameters.
         """
         rate = plain_number(self._optimizer.learning_rate)
         self._snapshots.keep_around(outcome.step)
@@ -84,7 +84,7 @@ class Recoveries:
             self._snapshots.go_to(failed)
             if self._steps.run(1).is_finite:
                 self._note(Recovery(failed + 1, cause, jitter=self._jitter.value))
-                # Steps before this one can be repeated with the jitter of then alone.
+                # Earlier steps can be repeated only with the earlier jitter.
                 self._snapshots.go_to(failed)
                 self._snapshots.forget()
                 return True
@@ -118,10 +118,10 @@ class Recoveries:
 
 
 class EpochRecovery:
-    """The recoveries of a run that can go back to the start of an epoch only.
+    """Recoveries of a run that can go back only to the start of an epoch.
 
-    :param model: what is trained.
-    :param optimizer: built.
+    :param model: the model in training.
+    :param optimizer: the optimizer, built.
     """
 
     def __init__(self, model: tf.Module, optimizer: Any) -> None:
@@ -129,14 +129,14 @@ class EpochRecovery:
         self._jitter = Jitter(model)
         self._before = self._jitter.get()
         self.made: list[Recovery] = []
-        """What was changed."""
+        """The changes so far."""
 
     def change(self, step: int, cause: str) -> bool:
-        """Raise the jitter tenfold, or, where that has not helped, halve the learning rate once.
+        """Raise the jitter tenfold or, if that has not helped, halve the learning rate once.
 
         :param step: number of the step that failed, counting from 1.
-        :param cause: what was not finite there.
-        :return: False, and nothing done, if both were tried.
+        :param cause: the quantity that was not finite.
+        :return: False, with nothing changed, if both were tried.
         """
         if any(one.learning_rate is not None for one in self.made):
             return False

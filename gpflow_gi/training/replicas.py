@@ -1,4 +1,4 @@
-"""Replicas: the devices that share the rows of every step, as a `tf.distribute.Strategy` has them.
+"""Replicas: the devices of a `tf.distribute.Strategy`, which share the rows of every step.
 
 The objective is a sum over rows, so each replica computes it, scaled, for its part of the rows, and
 the sum over replicas is that of one device. One device is the special case of one replica, under
@@ -17,11 +17,11 @@ from .settings import Settings
 
 
 class Part(NamedTuple):
-    """What one replica has of a step.
+    """The part of a step that one replica computes.
 
     :param batch: X [B', D] and Y [B', P].
-    :param seed: [2], of the bound's samples; another one for each replica.
-    :param fraction: of the step's rows, B' / B.
+    :param seed: [2], seed of the bound's samples; a different one for each replica.
+    :param fraction: share of the step's rows, B' / B.
     """
 
     batch: tuple[tf.Tensor, tf.Tensor]
@@ -29,15 +29,15 @@ class Part(NamedTuple):
     fraction: float
 
     def of(self, total: tf.Tensor) -> tf.Tensor:
-        """The replica's part of an estimate that it made of all rows' total."""
+        """The replica's part of its estimate of the total over all rows."""
         return total if self.fraction == 1.0 else self.fraction * total
 
 
 class Replicas:
-    """Where steps are computed.
+    """The devices on which steps are computed.
 
-    :param strategy: None for one device.
-    :raises TypeError: if `strategy` is none that mirrors its variables.
+    :param strategy: a strategy, or None for one device.
+    :raises TypeError: if `strategy` is not one that mirrors its variables.
     :raises ValueError: in the scope of a strategy, where variables cannot be read as usual.
     """
 
@@ -61,9 +61,9 @@ class Replicas:
         self.num = int(strategy.num_replicas_in_sync)
 
     def check_settings(self, num_rows: int, settings: Settings) -> None:
-        """Refuse what replicas cannot do.
+        """Refuse settings that replicas do not support.
 
-        :param num_rows: of a step.
+        :param num_rows: rows of a step.
         :raises ValueError: if they are too few, or if an argument has no meaning for replicas.
         """
         if num_rows < self.num:
@@ -85,9 +85,9 @@ class Replicas:
             )
 
     def check_variables(self, owner: str, variables: Iterable[tf.Variable]) -> None:
-        """Refuse variables that are not mirrored by the strategy; see that fixed ones are fixed.
+        """Refuse variables that the strategy does not mirror; keep fixed variables fixed.
 
-        :param owner: of the variables, for the message.
+        :param owner: owner of the variables, for the message.
         :raises ValueError: if one was not created in the strategy's scope.
         """
         for variable in variables:
@@ -100,19 +100,19 @@ class Replicas:
                         f"with strategy.scope(): {owner} = ..."
                     )
                 raise ValueError(f"The {owner} {remedy}")
-            # gpflow.set_trainable marks the mirrored variable, but TensorFlow asks its copies.
+            # gpflow.set_trainable marks the mirrored variable, but TensorFlow reads its copies.
             for copy in self._strategy.experimental_local_results(variable):
                 copy._trainable = variable._trainable
 
     def scope(self) -> Any:
-        """Where variables are created that replicas share."""
+        """A scope for variables that replicas share."""
         return self._strategy.scope()
 
     def parts(self, batch: tuple[tf.Tensor, tf.Tensor], seeds: list[tf.Tensor]) -> list[Part]:
-        """Each replica's part of a step, as equal as can be.
+        """Each replica's part of a step, as equal as possible.
 
         :param batch: X [B, D] and Y [B, P].
-        :param seeds: of the step's samples, [2], for each replica.
+        :param seeds: seeds of the step's samples, [2], one for each replica.
         """
         if self.num == 1:
             return [Part(batch, seeds[0], 1.0)]
@@ -125,17 +125,17 @@ class Replicas:
         ]
 
     def sum(self, function: Callable[[Part], list[Any]], parts: list[Part]) -> list[Any]:
-        """Call `function` in each replica with its part, and add up what they return.
+        """Call `function` in each replica with its part, and sum the results.
 
-        :param function: returns tensors, and None where there is nothing to add up.
-        :return: the sums, of which every replica has a copy.
+        :param function: function that returns tensors, and None for terms without a value.
+        :return: the sums; every replica has a copy.
         """
         part = self._strategy.experimental_distribute_values_from_function(
             lambda replica: parts[replica.replica_id_in_sync_group]
         )
         values = self._strategy.run(function, (part,))
         sums: dict[int, Any] = {}
-        # One message for each type: TensorFlow puts all that it sends together into one tensor.
+        # One message per type: TensorFlow joins everything that it sends into one tensor.
         dtypes = [None if v is None else self.own(v).dtype for v in values]
         for dtype in dict.fromkeys(dtypes):
             if dtype is not None:
@@ -148,7 +148,7 @@ class Replicas:
     def each(self, function: Callable[..., tf.Tensor], *arguments: Any) -> tf.Tensor:
         """Call `function` in each replica with its copy of the arguments.
 
-        :return: what it returns in one of them, for when all return the same.
+        :return: the result of one of them, if all return the same.
         """
         return self.own(self._strategy.run(function, arguments))
 
@@ -157,7 +157,7 @@ class Replicas:
         return self._strategy.experimental_local_results(value)[0]
 
     def agree(self, seconds: float) -> float:
-        """The mean over workers of what each has measured, so that all of them decide the same."""
+        """The mean of the workers' measurements, so that all of them decide the same."""
         if not self._has_workers:
             return seconds
         return float(self._mean(tf.constant(seconds, tf.float64)))

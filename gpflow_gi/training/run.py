@@ -1,4 +1,4 @@
-"""One run of training: a model, its data, and what is done with them call by call."""
+"""One run of training: a model, its data, and the calls of the training loop."""
 
 import time
 from collections.abc import Hashable
@@ -28,13 +28,13 @@ from .steps import Outcome, TrainingSteps
 
 
 class Run:
-    """A run that is ready for its next step, the first or the one after the latest checkpoint.
+    """A run that is ready for its next step: the first, or the one after the latest checkpoint.
 
-    :param model: trained in place.
-    :param data: X and Y, as the caller gave them.
-    :param settings: checked by themselves.
-    :raises TypeError: if model, data, optimizer or strategy are of the wrong kind.
-    :raises ValueError: if settings, model and data do not fit each other, or the folder of
+    :param model: the model, trained in place.
+    :param data: X and Y, as given by the caller.
+    :param settings: settings, already checked.
+    :raises TypeError: if model, data, optimizer or strategy are of the wrong type.
+    :raises ValueError: if settings, model and data do not fit together, or if the folder of
         checkpoints holds another run.
     """
 
@@ -52,7 +52,7 @@ class Run:
         seed = as_seed(settings.seed)
         check_num_data(model, num_rows, batch_size is not None or replicas.num > 1)
         if hasattr(model, "check_data"):
-            # Images stay images here, which augment is given.
+            # Images stay images here, for `augment`.
             data = data[0], model.check_data(data)[1]
         if objective.augment is not None:
             check_augment(objective.augment, data[0][:batch_size])
@@ -154,11 +154,11 @@ class Run:
         return converged or self.step == self._settings.steps
 
     def train(self) -> None:
-        """Take the steps that are missing.
+        """Take the missing steps.
 
         :raises NonFiniteError: if one is not finite and no recovery helps.
         :raises OSError: if a checkpoint cannot be written.
-        :raises KeyboardInterrupt: if interrupted, after the last whole step, which is saved.
+        :raises KeyboardInterrupt: if interrupted; the last complete step is saved.
         """
         settings = self._settings
         self.record.stopped = None
@@ -194,7 +194,7 @@ class Run:
                 self.record.stopped = self.record.stopped or "callback"
 
     def _next_report(self) -> Report | None:
-        """Take some steps. None if one was not finite, and its cause was dealt with."""
+        """Take some steps. None if one was not finite and training recovered from it."""
         self._snapshots.take()
         num_steps = self._pace.next(self.step)
         started = time.perf_counter()

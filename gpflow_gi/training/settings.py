@@ -17,13 +17,13 @@ from .record import Report
 
 @dataclass(frozen=True)
 class Settings:
-    """The arguments of :func:`gpflow_gi.fit` but model and data, by the same names.
+    """The arguments of :func:`gpflow_gi.fit` except model and data, by the same names.
 
-    Model, data and what they must have in common with these are checked by
+    Model and data, and their agreement with these settings, are checked by
     :class:`~gpflow_gi.training.run.Run`.
 
-    :raises TypeError: if one is of the wrong kind.
-    :raises ValueError: if one has a value that makes no sense.
+    :raises TypeError: if one is of the wrong type.
+    :raises ValueError: if one has an invalid value.
     """
 
     steps: int
@@ -68,11 +68,11 @@ def objective_of(
     temperature: float,
     augment: Callable[[tf.Tensor, tf.Tensor], Any] | None,
 ) -> Objective:
-    """The objective that three of the arguments ask for together.
+    """The objective that three of the arguments define together.
 
-    :raises TypeError: if `objective` is none, or `augment` is not callable.
+    :raises TypeError: if `objective` is not one, or if `augment` is not callable.
     :raises ValueError: if `temperature` is not positive, if `objective` is given with another one
-        of them, or if it calls itself ELBO and is another.
+        of them, or if an objective other than the ELBO has that name.
     """
     tempered = TemperedBound(temperature)
     if objective is None:

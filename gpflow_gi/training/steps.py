@@ -19,20 +19,20 @@ from .replicas import Part, Replicas
 FAILED = -1
 NON_FINITE = re.compile(r"\b(NaN|Inf|Cholesky decomposition was not successful)\b")
 _NUMBERED = re.compile(r"^\(\d+\) \w+: +")
-"""What TensorFlow puts before an error where several devices have some."""
+"""TensorFlow's prefix of an error if several devices have errors."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call of :meth:`TrainingSteps.run` came to.
+    """The result of a call of :meth:`TrainingSteps.run`.
 
-    :param step: number of steps done; if something was not finite, without the step that met it.
+    :param step: number of steps done; without the last step if it was not finite.
     :param bound_is_finite: False if that step's bound was not finite.
     :param gradient_is_finite: False if its gradient was not.
     :param objective_terms: expected log likelihood and KL, as means over the steps of the call.
-    :param bound_terms: the same, or, where the objective's terms are not the ELBO's, those of the
-        ELBO of the last step's rows as they are, after it; NaN if the model has none.
-    :param message: what TensorFlow said, if an operation refused to go on.
+    :param bound_terms: the same or, if the objective's terms are not the ELBO's, the ELBO's for the
+        unchanged rows of the last step, after it; NaN if the model has none.
+    :param message: TensorFlow's message, if an operation raised an error.
     """
 
     step: int
@@ -44,7 +44,7 @@ class Outcome:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all steps were taken."""
+        """True if all steps were taken."""
         return self.bound_is_finite and self.gradient_is_finite
 
 
@@ -52,21 +52,21 @@ class TrainingSteps:
     """The steps of one run.
 
     Step number t (counting from 0) is a function of the parameters, the optimizer's state, the seed
-    and t alone. So it matters neither how steps are divided into calls nor where a run is resumed,
-    and steps can be repeated exactly.
+    and t alone. So the result depends neither on the division of steps into calls nor on the place
+    where a run is resumed, and steps can be repeated exactly.
 
     :param model: a GPflow model.
-    :param objective: of the model.
+    :param objective: objective of training.
     :param num_samples: S; None for the model's own number.
-    :param variables: what to train.
-    :param optimizer: built for `variables`.
-    :param schedule: sets the optimizer's learning rate at each step; None leaves it alone.
+    :param variables: variables to train.
+    :param optimizer: optimizer, built for `variables`.
+    :param schedule: sets the optimizer's learning rate at each step; None keeps the rate.
     :param minibatches: the rows of each step.
-    :param replicas: what shares them.
-    :param kl_warmup: in steps.
-    :param jit_compile: compile with XLA.
-    :param kind: equal for runs whose loops are the same but for their variables, rows and seeds;
-        see :func:`~gpflow_gi.training.compiled_loop.kind_of`. None if nothing can be said of that.
+    :param replicas: the replicas that share the rows.
+    :param kl_warmup: length of the KL warm-up, in steps.
+    :param jit_compile: True to compile with XLA.
+    :param kind: the kind of compiled loop, see
+        :func:`~gpflow_gi.training.compiled_loop.kind_of`.
     """
 
     def __init__(
@@ -95,11 +95,11 @@ class TrainingSteps:
         self._kl_warmup = kl_warmup
         of_the_bound = type(objective).terms is _OfTheBound.terms
         self.has_elbo_terms = of_the_bound and objective.augment is None
-        """Whether the steps' terms are those of the ELBO."""
+        """True if the steps' terms are those of the ELBO."""
         self._elbo = objective if of_the_bound else Elbo() if objective.shows_elbo else None
         self._held = minibatches.initially()
-        # A variable, assigned in the graph along with the parameters: after an interrupt, the two
-        # still belong together. FAILED after a step that was not finite.
+        # A variable, assigned in the graph together with the parameters, so that the two still
+        # agree after an interrupt. FAILED after a step that was not finite.
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
         self._rate_factor = tf.Variable(1.0, dtype=tf.float64, trainable=False, name="rate_factor")
         self._jit_compile = jit_compile
@@ -133,7 +133,7 @@ class TrainingSteps:
     def run(self, num_steps: int) -> Outcome:
         """Take `num_steps` steps, or stop at the first whose bound or gradient is not finite.
 
-        After such a stop the parameters are of no use: they include that step.
+        After such a stop the parameters are useless: they include that step.
         """
         assert self._compiled is not None, "compile comes first"
         start = int(self.step)
@@ -146,7 +146,7 @@ class TrainingSteps:
                 self._minibatches.seed,
             )
         except tf.errors.InvalidArgumentError as error:
-            # Older Cholesky kernels and tf.debugging raise where others return NaN.
+            # Some Cholesky kernels and tf.debugging raise errors where others return NaN.
             about = [line for line in error.message.splitlines() if NON_FINITE.search(line)]
             if not about:
                 raise
@@ -164,7 +164,7 @@ class TrainingSteps:
         )
 
     def scale_schedule(self, factor: float) -> None:
-        """From now on, multiply the schedule's rates."""
+        """Multiply the schedule's rates from now on."""
         self._rate_factor.assign(self._rate_factor * factor)
 
     def parts_of(self, step: int) -> list[Part]:
@@ -174,14 +174,14 @@ class TrainingSteps:
         return parts
 
     def evaluate(self, step: int) -> tuple[tf.Tensor, list[tf.Tensor | None], tf.Tensor]:
-        """What a step would compute with the present parameters: see :meth:`objective`."""
+        """The result of a step with the present parameters: see :meth:`objective`."""
         loss, gradients, terms = self.objective(tf.constant(step, tf.int64), self.parts_of(step))
         return loss, [None if g is None else self._replicas.own(g) for g in gradients], terms
 
     def objective(
         self, step: tf.Tensor, parts: list[Part]
     ) -> tuple[tf.Tensor, list[Any | None], tf.Tensor]:
-        """One step's loss [], its gradients, of which each replica has a copy, and the terms [2].
+        """One step's loss [], its gradients (every replica has a copy), and the terms [2].
 
         The loss is -(expected log likelihood - KL weight * KL + log prior of the parameters); the
         terms are the objective's two.
@@ -219,7 +219,7 @@ class TrainingSteps:
     def _elbo_terms(
         self, elbo: Objective, minibatches: Minibatches, step: tf.Tensor, held: Held
     ) -> tf.Tensor:
-        """The ELBO's terms, [2], of a step's rows as they are, with the present parameters."""
+        """The ELBO's terms, [2], for the unchanged rows of a step, with the present parameters."""
         batch, _ = minibatches.batch(step, held)
 
         def of_part(part: Part) -> list[tf.Tensor]:
@@ -229,8 +229,8 @@ class TrainingSteps:
         return self._replicas.own(self._replicas.sum(of_part, parts)[0])
 
     def _update(self, gradients: list[tf.Tensor | None]) -> tf.Tensor:
-        """Apply the gradients. Return whether they are finite, []."""
-        # A variable that the bound does not depend on stays as it is.
+        """Apply the gradients. Return True if they are finite, as a tensor []."""
+        # A variable that does not affect the bound is not changed.
         pairs = [
             (gradient, variable)
             for gradient, variable in zip(gradients, self.variables, strict=True)
@@ -273,7 +273,7 @@ class TrainingSteps:
             take_step,
             (self.step.read_value(), tf.constant([True, True]), tf.zeros([2], tf.float64), held),
         )
-        # One pass more in each call, and nothing in its steps.
+        # One more pass in each call, and none in its steps.
         last = tf.maximum(step - 1, 0)
         if self.has_elbo_terms:
             bound_terms = None

@@ -8,7 +8,7 @@ from ..core.random import fold_in
 class Streams:
     """Seeds of a run's samples, minibatches and augmented rows.
 
-    Step t, replica r, epoch e; ``fold_in`` is written as a dot:
+    Step t, replica r, epoch e; a dot means ``fold_in``:
 
     =====================  ==================================
     samples                ``seed.t``, of further replicas ``seed.(-1 - r).t``
@@ -16,15 +16,15 @@ class Streams:
     augmented rows         ``seed.(-1).(-1).t``
     =====================  ==================================
 
-    Steps, epochs and replicas count from 0 upwards, so that no two are the same.
+    Steps, epochs and replicas count from 0, so no two streams are equal.
 
-    :param seed: of the run, [2].
-    :param num_replicas: that each draw samples of their own.
+    :param seed: seed of the run, [2].
+    :param num_replicas: number of replicas, which draw different samples.
     """
 
     def __init__(self, seed: tf.Tensor, num_replicas: int = 1) -> None:
         self.permutations = fold_in(seed, -1)
-        """[2], to fold an epoch's number into."""
+        """Seed [2] into which an epoch's number is folded."""
         self._rows = fold_in(self.permutations, -1)
         further = (fold_in(seed, -1 - replica) for replica in range(1, num_replicas))
         self._samples = [seed, *further]

@@ -41,7 +41,7 @@ def test_it_is_the_network_of_the_paper(data):
 
 @pytest.mark.parametrize("inference", INFERENCE)
 def test_the_start_is_a_network_that_knows_the_labels(data, inference):
-    """What is pushed through the layers one by one, and what the model then does with it."""
+    """Pseudo-outputs start at the labels, and inducing images are pushed through all layers."""
     model = build(data, inference=inference, num_inducing=N, seed=1)
     *lower, last = every_layer(model.layers)
     kind = inference.partition(" -> ")[0]

@@ -1,4 +1,4 @@
-"""What a call did: an answer, an error in words, or something that nobody should meet."""
+"""The outcome of a call: an answer, an error in words, or a failure of the library."""
 
 import ast
 import functools
@@ -19,13 +19,13 @@ import gpflow_gi as gi
 PACKAGE = Path(gi.__file__).parent
 
 ANSWER, WORDS = "answer", "words"
-"""What is good."""
+"""Good outcomes."""
 
 RAW, LONG, NAN, HANG = "raw error", "long error", "silent NaN", "hang"
-"""What is not."""
+"""Bad outcomes."""
 
 LONGEST = 600
-"""Of a message, in characters."""
+"""Largest number of characters of a message."""
 
 _OF_TENSORFLOW = re.compile(r"\{\{|\[Op:|node |Traceback|tensorflow/|InvalidArgument|Function:\n")
 
@@ -36,7 +36,7 @@ _OF_SCIKIT_LEARN = ("sklearn/utils/", "sklearn/base.py")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a call did."""
+    """The outcome of a call."""
 
     outcome: str
     detail: str
@@ -89,7 +89,7 @@ def _raising(file: str) -> frozenset[int]:
 
 
 def not_finite(result: Any, name: str = "the answer") -> str:
-    """Where NaN is in what came back; "" if nowhere."""
+    """The place of NaN in a result; "" if there is none."""
     if isinstance(result, gi.models.DeepGP | tf.Module):
         for i, variable in enumerate(result.variables):
             if found := not_finite(variable.numpy(), f"variable {i} of {name}"):

@@ -21,22 +21,22 @@ COMMAND = "python -m tests.bad_inputs --page"
 _HEAD = """\
 # Bad inputs
 
-What is wrong with an argument is said in words, by a `ValueError` or `TypeError` (or a subclass of
-the library's own), before anything is computed from it. X and Y are looked at wherever they come
-in: `gi.fit`, builders, bounds, predictions, densities, samples, metrics and estimators. What comes
-out is looked at too: a prediction or a bound that is NaN although the data are finite is an error.
+A wrong argument raises a `ValueError` or `TypeError` (or one of the library's subclasses) with a
+clear message, before anything is computed from it. X and Y are checked everywhere: in `gi.fit`,
+builders, bounds, predictions, densities, samples, metrics and estimators. Results are checked
+too: a prediction or a bound that is NaN although the data are finite is an error.
 
-Inside `tf.function` values are not known. There kinds and shapes are checked, while the function is
-traced, and NaN in the data gives NaN, as in any TensorFlow code. So it is with the models that
-`gi.export` writes, and with data sets and sequences that are handed to Keras.
+Inside `tf.function` values are not known. There types and shapes are checked while the function is
+traced, and NaN in the data gives NaN, as in any TensorFlow code. The same is true for models from
+`gi.export`, and for data sets and sequences that are passed to Keras.
 
-Estimators check X and y as all of scikit-learn's do, in scikit-learn's words.
+Estimators check X and y like all of scikit-learn's, with scikit-learn's messages.
 
 """
 
 
 def rows() -> list[tuple[str, Callable[[], Any]]]:
-    """What is wrong, as users write it, and the call."""
+    """Bad inputs in users' words, with their calls."""
     masked = np.ma.masked_array(X, second(X))
     steps = {"steps": 2, "progress": False}
     fit = gi.fit
@@ -108,7 +108,7 @@ def _in_float32(call: Callable[[], Any]) -> Any:
 
 def page() -> str:
     """The page, from what the inputs get now."""
-    lines = ["| Input | What it gets |", "|---|---|"]
+    lines = ["| Input | Result |", "|---|---|"]
     for what, call in rows():
         verdict = judge(call, of_estimator=True)
         if verdict.outcome not in (ANSWER, WORDS):
@@ -118,4 +118,4 @@ def page() -> str:
             gets = _ANSWERS.get(what, "an answer")
         lines.append(f"| {what} | {gets.replace('|', chr(92) + '|')} |")
     table = "\n".join(lines)
-    return f"{_HEAD}{table}\n\nThe table is written by `{COMMAND}`, and a test holds it to that.\n"
+    return f"{_HEAD}{table}\n\nThe table is written by `{COMMAND}`, and a test checks it.\n"

@@ -52,7 +52,7 @@ class Target:
     """For some of them what they are: one of the tables of values, or "array"."""
 
     few: bool = False
-    """Whether a call takes so long that some bad arrays must do."""
+    """True if a call is so slow that only some bad arrays are tried."""
 
     of_estimator: bool = False
     left_out: tuple[str, ...] = field(default=())

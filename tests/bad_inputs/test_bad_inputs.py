@@ -1,4 +1,4 @@
-"""What nobody meets, whatever they give to a public name: see the package's other modules."""
+"""Public names with bad inputs; see the other modules of this package."""
 
 import random
 

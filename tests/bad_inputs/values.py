@@ -15,14 +15,14 @@ import tensorflow as tf
 
 
 class NoArray:
-    """What says that it is an array, and is none."""
+    """An object that claims to be an array but is not."""
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise RuntimeError("no array today")
 
 
 class Odd:
-    """What prints in many lines."""
+    """An object that prints in many lines."""
 
     def __repr__(self) -> str:
         return "odd\n" * 500

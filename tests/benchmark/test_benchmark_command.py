@@ -264,7 +264,7 @@ def test_what_is_no_address_is_said(capsys, csv, tmp_path, address):
 
 
 def test_what_is_no_address_is_one_line(csv, tmp_path, address="nonsense://host:1"):
-    """Of the whole process: what is left of a connection may complain when Python ends."""
+    """The whole process prints one line: a remaining connection might print at Python's exit."""
     pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
     arguments = ["--data", csv, "--target", "y", "--out", str(tmp_path / "out")]
     run = subprocess.run(

@@ -279,9 +279,9 @@ def test_one_bad_set_is_named_and_the_others_are_reported(one_bad_set, capsys):
     said = capsys.readouterr()
     reason = "RuntimeError: it cannot be drawn"
     assert said.err == (
-        f"gpflow-gi: error: not in the report, which they would have ended: second ({reason}).\n"
+        f"gpflow-gi: error: left out, because they cannot be reported: second ({reason}).\n"
     )
-    sentence = f"Data set second is not in this report, which it would have ended: {reason}."
+    sentence = f"Data set second is left out, because it cannot be reported: {reason}."
     assert sentence in " ".join(said.out.split())
     out = one_bad_set / "report"
     for name in ("report.html", "report.md"):

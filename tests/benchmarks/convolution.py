@@ -110,7 +110,7 @@ def main() -> None:
 
 
 class ByPatches(Convolution):
-    """What one would write down: regression on all patches of all images, and their products."""
+    """The direct method: regression on all patches of all images, and their products."""
 
     def moments(
         self, X: tf.Tensor, precision: tf.Tensor, V: tf.Tensor

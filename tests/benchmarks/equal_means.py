@@ -1,4 +1,4 @@
-"""Whether competitors compute the same thing."""
+"""A check that competitors compute the same."""
 
 from collections.abc import Callable, Mapping
 

@@ -153,7 +153,7 @@ def program(operation: Operation) -> Program:
 
 
 def empty_loop() -> Program:
-    """What is in the time of every operation, and does not belong to it."""
+    """The overhead of every operation."""
     return _loop(lambda A: A, [tf.zeros([])])
 
 

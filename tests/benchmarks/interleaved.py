@@ -62,7 +62,7 @@ def times_of(pairs: list[tuple[float, float]]) -> Times:
 
 
 def _fitting(program: Program, seconds: float) -> int:
-    """How many steps take about so long."""
+    """The number of steps that take about this many seconds."""
     steps = 1
     while True:
         took = max(_per_step(program, steps)[0], 1e-9)
@@ -95,7 +95,7 @@ def milliseconds(times: Times) -> list[str]:
 
 
 def ratios(over: Times, under: Times) -> list[str]:
-    """Of wall times and of CPU times, round by round: their medians."""
+    """Medians of the ratios of wall times and of CPU times, round by round."""
     return [f"{np.median(over.wall / under.wall):.2f}", f"{np.median(over.cpu / under.cpu):.2f}"]
 
 

@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def compared(fast: bool) -> tuple[list[str | Table], dict[str, Any]]:
-    """What is written, and the numbers behind it."""
+    """The report's text, and its numbers."""
     num_weights = 20 if fast else NUM_WEIGHTS
     model = network("global", NUM_INDUCING, "diagonal")
     data = tuple(tf.constant(array) for array in toy_data())

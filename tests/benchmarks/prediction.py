@@ -179,7 +179,7 @@ def table(records: list[dict[str, Any]], sizes: dict[int, int], fast: bool) -> T
 
 
 def predict_once(name: str, num_rows: int, num_samples: int) -> None:
-    """What each process does."""
+    """The work of each process."""
     data = toy_data(NUM_TRAINED, INPUT_DIM)
     X = np.random.default_rng(2).normal(size=(num_rows, INPUT_DIM))
     predict: Callable[[], object]

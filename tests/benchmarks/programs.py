@@ -94,7 +94,7 @@ def steps_of_fit(
     kl_warmup: int = 0,
     jit_compile: bool = False,
 ) -> TrainingSteps:
-    """What `gi.fit` makes of its arguments, compiled."""
+    """The compiled training steps of `gi.fit` for these arguments."""
     X, Y = (tf.constant(array) for array in data)
     variables = list(model.trainable_variables)
     optimizer, schedule = make_optimizer(None, learning_rate, variables)

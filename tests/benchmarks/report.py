@@ -1,4 +1,4 @@
-"""What every program here has in common at its two ends: its options, and the files it writes."""
+"""Code shared by all programs here: their options, and the files that they write."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""How the time of a training step grows, and how far it is above its floor.
+"""Growth of the time of a training step, and its ratio to the floor.
 
 python -m tests.benchmarks.scaling [--out FOLDER] [--fast]
 """
@@ -17,7 +17,7 @@ from .report import Table, machine, parser, write
 
 @dataclass(frozen=True)
 class Size:
-    """Of a deep GP of global layers with diagonal precisions, and of its data."""
+    """The size of a deep GP of global layers with diagonal precisions, and of its data."""
 
     num_inducing: int = 100
     num_samples: int = 1

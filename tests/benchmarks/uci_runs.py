@@ -47,7 +47,7 @@ class Run:
         return wall / num_steps, cpu / num_steps
 
     def log_density(self) -> np.ndarray:
-        """Of each held-out target, [n]."""
+        """Log density of each held-out target, [n]."""
         with float_type(self.dtype):
             standardised = self.model.predict_log_density(self.test, NUM_TEST_SAMPLES, seed=0)
         return self.targets.inverse_log_density(standardised.numpy().astype(float))

@@ -134,7 +134,7 @@ def sampled_factorised(rng):
 
 
 def independent_weights(rng):
-    """Of two places, which the prior correlates, and two channels: z = R^-1 w."""
+    """Independent weights of two places, correlated by the prior, and two channels: z = R^-1 w."""
     T = np.eye(2) + 0.5 * rng.normal(size=(2, 2))
     mean, scale = rng.normal(size=(K, P)), rng.uniform(0.5, 1.5, size=(K, P))
     root = WeightRoot(tf.constant(0.7, tf.float64), tf.constant(T))
@@ -228,7 +228,7 @@ def test_draws_have_the_moments_and_the_divergence_of_q(make, rng):
 @gaussians
 @pytest.mark.parametrize("num_samples", [None, 3])
 def test_a_draw_with_its_divergence_is_both(make, num_samples, rng):
-    """Whatever was asked before."""
+    """The result does not depend on earlier calls."""
     _, q, *_ = make(rng)
     alone = q.draw(num_samples, as_seed(0))
     for _ in range(2):  # the first before, the second after the mean was asked for
@@ -375,7 +375,7 @@ def test_both_spaces_agree(rows, precision, samples, rng):
 
 @pytest.mark.parametrize("rows", [2, 40])
 def test_float32_survives_collinear_features_of_any_size(rows, rng):
-    """What a deep network makes of its inputs: one direction, some thousand times too large."""
+    """Features as in a deep network: one direction, about a thousand times too large."""
     direction, along = rng.normal(size=(1, 30)), rng.normal(size=(rows, 1))
     U = 1e3 * (along @ direction + 1e-5 * rng.normal(size=(rows, 30))).astype(np.float32)
     T, V = np.full(rows, 200, np.float32), rng.normal(size=(rows, P)).astype(np.float32)

@@ -33,7 +33,7 @@ def test_values_and_gradients(K, samples, rng):
 
 
 def test_zeros_of_the_triangle_are_left_out(rng):
-    """What stands above the diagonal blocks is not looked at."""
+    """Values above the diagonal blocks are not read."""
     roots = np.tril(rng.normal(size=(P, 9, 9)))
     A = tf.constant(rng.normal(size=(9, N)))
     expected = spread(tf.constant(roots), A)

@@ -1,4 +1,4 @@
-"""What stands at the border: see also tests/bad_inputs, which goes through the public names."""
+"""Checks of arguments: see also tests/bad_inputs, which tests the public names."""
 
 import decimal
 

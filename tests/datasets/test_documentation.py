@@ -1,4 +1,4 @@
-"""What docs/datasets.md says of the UCI sets is so."""
+"""The statements of docs/datasets.md on the UCI sets."""
 
 import re
 from pathlib import Path

@@ -63,7 +63,7 @@ def test_standard_splits_are_permutations_in_sequence():
 
 
 def test_standard_split_by_hand():
-    """What the legacy generator, which numpy keeps as it is for ever, gives for ten rows."""
+    """The split of ten rows is that of numpy's legacy generator, which never changes."""
     train, test = standard_split(numbered(10), 0)
     assert train.X.ravel().tolist() == [2, 9, 6, 4, 0, 3, 1, 7, 8]
     assert test.X.ravel().tolist() == [5]

@@ -40,7 +40,7 @@ def units(X):
 
 
 def monte_carlo_error(draws, num_chains=4):
-    """Of the mean over draws [T, ...]."""
+    """Monte Carlo error of the mean over draws [T, ...]."""
     size = Convergence.of({"": draws}, num_chains).effective_sample_size[""]
     return np.std(draws, axis=0, ddof=1) / np.sqrt(size)
 

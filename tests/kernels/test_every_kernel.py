@@ -36,7 +36,7 @@ class Case:
     """D of the layer."""
 
     last_is_category: bool = False
-    """Whether the last input is a category, 0 or 1."""
+    """True if the last input is a category, 0 or 1."""
 
     output_dim: int = 2
     """P of the layer."""

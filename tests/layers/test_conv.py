@@ -75,7 +75,7 @@ def test_it_is_bayesian_linear_regression_on_patches(
 @pytest.mark.parametrize("kind", ["global", "location"])
 @pytest.mark.parametrize("prior", ["neal", "scale"])
 def test_gradients_are_those_on_patches(kind, prior, rng):
-    """Of the divergence and of a draw, in everything that a network passes or trains."""
+    """Gradients of the divergence and of a draw, with respect to all inputs and parameters."""
     layer = random_conv_layer(rng, kind, (4, 5, 2), P, 3, prior=prior, strides=2)
     X = images(rng, layer.convolution, 3)
 

@@ -45,7 +45,7 @@ def test_a_loss_that_is_added_in_a_call_is_refused():
 
 
 def test_pooling_that_leaves_nothing_is_refused():
-    """Of nothing, a later mean over the image would be NaN."""
+    """Pooling that leaves no pixels is refused: a later mean over the image would be NaN."""
     pooling = tf_keras.layers.AveragePooling2D(5, dtype=gpflow.default_float())
     with pytest.raises(ValueError, match=r"AveragePooling2D.*leaves nothing of .*\(4, 6, 2\)"):
         gi.layers.Deterministic(pooling).connect(4, 6, 2)

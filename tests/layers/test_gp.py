@@ -153,7 +153,7 @@ def test_inducing_outputs_are_L_z(rng):
 
 
 def test_local_layers_remember_their_values_at_the_inducing_activations(rng):
-    """Which are not where their own basis stands, until they have been asked for."""
+    """A draw returns its values at the inducing activations again, which are not its own inputs."""
     layer = gi.layers.GPLayer(SE(), P, random_posterior(rng, "local", P, D))
     U, X = (tf.constant(rng.normal(size=(rows, D))) for rows in (NUM_INDUCING, 3))
     draw = layer.condition(U).draw(S, as_seed(0))

@@ -182,7 +182,7 @@ def test_a_frozen_layer_is_not_trained(rng):
 
 
 def freeze_the_last(model):
-    """Of the network's layers, so that neither all nor none are frozen where there are several."""
+    """Freeze the last layer of the network, so that only some layers are frozen."""
     net = model.layers[0].function
     inner = [part for part in net.submodules if isinstance(part, Dense)]
     (inner or [net])[-1].trainable = False

@@ -1,4 +1,4 @@
-"""Where a deep GP is a model whose answers are known exactly."""
+"""Deep GPs that are equal to models with known exact answers."""
 
 import gpflow
 import numpy as np

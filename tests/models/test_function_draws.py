@@ -1,4 +1,4 @@
-"""Which route draws of functions take."""
+"""The choice between the two kinds of function draws."""
 
 import numpy as np
 import pytest

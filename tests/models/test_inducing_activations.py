@@ -42,7 +42,7 @@ def test_they_have_the_distribution_of_the_layers(rng):
 
 
 def test_deterministic_layers_are_passed(rng):
-    """What comes in at a layer is what the callables below it make."""
+    """The inputs of a layer are the outputs of the callables below it."""
     model = random_bnn(rng, ["global", "global"], nonlinearity=tf.nn.relu)
     inputs, hidden, outputs = model.inducing_activations(2, seed=0)
     assert inputs.shape[-1] == 2 and hidden.shape[-1] == 4 and outputs.shape[-1] == 1

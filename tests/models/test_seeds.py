@@ -64,7 +64,7 @@ def assert_differ(some: list[np.ndarray], others: list[np.ndarray]) -> None:
 
 @pytest.fixture(scope="module")
 def two_global_numbers() -> list[float]:
-    """Of TensorFlow's global generator, with nothing in between."""
+    """Two numbers of TensorFlow's global generator, with nothing in between."""
     tf.random.set_seed(4)
     return [tf.random.uniform([]).numpy() for _ in range(2)]
 

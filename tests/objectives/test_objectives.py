@@ -1,4 +1,4 @@
-"""What fit maximises, and what it is called."""
+"""The objectives of fit, and their names."""
 
 import math
 

@@ -242,7 +242,7 @@ def test_nothing_of_a_chain_runs(chain, tmp_path, monkeypatch):
 
 
 def test_the_chains_would_run_something():
-    """What is refused above is there to be called: a trusted name takes the same way."""
+    """A function in such a chain does run if its name is trusted."""
     architecture, arrays = with_transform(
         inline({"named": "tests.persistence.test_attacks:record"})
     )

@@ -147,7 +147,7 @@ def traced():
 
 
 def refusal(described):
-    """What is called while a description is refused."""
+    """Calls made while a description is refused."""
     with traced() as called:
         try:
             Decoder({}, Names()).make(described)

@@ -122,7 +122,7 @@ def description(model):
 
 
 def is_what_is_described(model, path):
-    """Whether a model is written as the file has it, but for what constructors add."""
+    """True if a model is written as in the file, except for additions of constructors."""
     architecture, arrays = parts(path)
     found, values = description(model)
     for node in nodes(found):  # a variable that layers in files of version 0.1.0 do not have
@@ -141,7 +141,7 @@ def is_what_is_described(model, path):
 
 
 def shown(described):
-    """How often there is each thing that is named, and each flag and number of a part."""
+    """Counts of every name, and of every flag and number of a part."""
     counts = Counter()
     for node in nodes(described):
         for key in ("named", "made", "object", "dtype"):

@@ -224,7 +224,7 @@ def test_convolutions_and_blocks(kind, rng, tmp_path):
 
 
 def test_all_layers_posteriors_and_priors_are_tested():
-    """What this library has and no test above names."""
+    """The tests above name every layer, posterior and prior of this library."""
     tested = {
         gi.layers: {"GPLayer", "DenseLayer", "Conv2DLayer", "Residual", "Deterministic"},
         gi.posteriors: {"GlobalInducing", "LocalInducing", "Factorised", "Prior", "Recorded"},

@@ -1,4 +1,4 @@
-"""What a file may not name by itself: `gi.save` says so, `gi.load` takes it where it is trusted."""
+"""Code that a file may not name: `gi.save` warns of it, `gi.load` accepts it if it is trusted."""
 
 import warnings
 

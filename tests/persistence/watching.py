@@ -1,4 +1,4 @@
-"""What Python does while a file loads: code compiled or run, processes, files written, imports."""
+"""Python's actions while a file loads: code compiled or run, processes, files written, imports."""
 
 import sys
 from contextlib import contextmanager

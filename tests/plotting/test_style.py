@@ -1,4 +1,4 @@
-"""What all figures have in common."""
+"""The style shared by all figures."""
 
 import numpy as np
 import pytest

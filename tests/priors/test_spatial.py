@@ -256,7 +256,7 @@ def test_gradients_with_respect_to_nu(constants):
 
 @every_prior
 def test_gradients_of_means_of_draws(constants):
-    """Of E tr(G W) = (d + nu) tr(G (d I + Psi)^-1), which is linear in nu."""
+    """The gradients of E tr(G W) = (d + nu) tr(G (d I + Psi)^-1), which is linear in nu."""
     prior = SpatialIWPrior(SIZE, **constants)
     G = np.diag(np.arange(1.0, K + 1))
     gradients = []

@@ -87,7 +87,7 @@ def latest(directory):
 
 
 def where_it_was(directory, before):
-    """What a process that was killed had in hand."""
+    """The activity of a process at the time of its kill."""
     step, path = latest(directory)
     if step == before:
         # A file that it had begun may be its first, or one of a process before it.

@@ -1,6 +1,6 @@
-"""What fit does on several devices, as JSON for test_replicas.py.
+"""Results of fit on several devices, as JSON for test_replicas.py.
 
-A program, since a process has several logical CPUs only if it says so before TensorFlow starts.
+This is a program, since a process must configure several logical CPUs before TensorFlow starts.
 
     python -m tests.training.on_replicas FOLDER NAME ...
 """

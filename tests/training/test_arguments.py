@@ -1,4 +1,4 @@
-"""What fit refuses, and how it says so."""
+"""Errors of fit for wrong arguments."""
 
 import functools
 

@@ -183,7 +183,7 @@ def test_fit_stops_when_it_has_converged(monkeypatch, tmp_path):
 @pytest.mark.compiled
 @pytest.mark.parametrize("how", ["raises", "returns True"])
 def test_a_callback_stops_the_run(how, tmp_path):
-    """What it leaves is what a run of so many steps leaves."""
+    """The parameters are those of a run of so many steps."""
     X, Y = linear_data(12)
 
     def stop(report):

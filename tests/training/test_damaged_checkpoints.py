@@ -1,4 +1,4 @@
-"""Whatever becomes of the files, a run goes on from the newest checkpoint that is whole, or not."""
+"""Damaged checkpoints: a run continues from the newest complete one, or raises an error."""
 
 import functools
 import json

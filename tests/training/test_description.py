@@ -84,7 +84,7 @@ def prior(scale):
 
 
 class Scaled(gpflow.kernels.SquaredExponential):
-    """Of a module's, with a constant."""
+    """A kernel with a constant, defined in a module."""
 
     factor = 1.0
 

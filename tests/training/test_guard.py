@@ -1,4 +1,4 @@
-"""What happens when a bound or a gradient stops being finite."""
+"""Errors for a bound or a gradient that stops being finite."""
 
 import gpflow
 import numpy as np

@@ -1,4 +1,4 @@
-"""How training goes on after a bound that is not finite."""
+"""Recovery of training from a bound that is not finite."""
 
 import json
 import warnings

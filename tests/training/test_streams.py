@@ -27,7 +27,7 @@ def test_no_two_streams_meet():
 
 
 def test_the_streams_are_those_of_earlier_versions():
-    """Which a resumed run goes on with."""
+    """A resumed run continues with the same streams."""
     streams, step = Streams(as_seed(7), num_replicas=3), tf.constant(5, tf.int64)
     found = [tuple(seed.numpy()) for seed in streams.samples(step)]
     assert found == [of(5), of(-2, 5), of(-3, 5)]

@@ -1,4 +1,4 @@
-"""What a report says, before it is a page."""
+"""The contents of a report, independent of the format."""
 
 import json
 from dataclasses import dataclass
@@ -20,17 +20,18 @@ from .tables import FAILED, Table, difference_table, metric_table
 COMMAND = "`gpflow-gi benchmark`"
 
 _MOST_NOTES = 10
-"""Trials whose notes are in the report. All of them are in records.csv."""
+"""Largest number of trials with notes in the report. records.csv has all notes."""
 
 
 @dataclass(frozen=True)
 class MetricReport:
     """One metric under one budget.
 
-    :param values: from :func:`~.statistics.by_split`, with a column without values for a method
-        that failed wherever it was tried.
-    :param failed: by data set, the methods of which all trials failed.
-    :param ranks: or why there are none; None if methods are not ranked by this metric.
+    :param values: from :func:`~.statistics.by_split`, with an empty column for a method that failed
+        in all trials.
+    :param failed: by data set, the methods with failed trials only.
+    :param ranks: ranks, or the reason why there are none; None if methods are not ranked by this
+        metric.
     :param differences: by data set.
     """
 
@@ -47,13 +48,13 @@ class MetricReport:
 class BudgetReport:
     """All trials of one budget.
 
-    :param budget: its name, with what tells it apart from another of the same name.
-    :param numbers: of the budget.
-    :param notices: sentences on what is mixed or missing.
-    :param datasets: a row for each: "dataset", "num_train", "num_test", "num_inputs" (-1 where a
-        record does not say).
-    :param settings: of each method, as JSON; all there are.
-    :param metrics: those that have values.
+    :param budget: its name, with the differences from other budgets of the same name.
+    :param numbers: numbers of the budget.
+    :param notices: sentences on mixed or missing data.
+    :param datasets: a row for each: "dataset", "num_train", "num_test", "num_inputs" (-1 if a
+        record does not have it).
+    :param settings: all settings of each method, as JSON.
+    :param metrics: metrics that have values.
     :param failures: a row for each kind: "dataset", "method", "type", "message", "splits", "count".
     """
 
@@ -72,7 +73,7 @@ class BudgetReport:
 class Report:
     """A whole report.
 
-    :param name: of the sweep's folder.
+    :param name: name of the sweep's folder.
     :param records: all trials, "used" or not.
     :param summary: :func:`~.statistics.summary` of every budget.
     :param differences: :func:`~.statistics.all_differences` of every budget.
@@ -86,7 +87,7 @@ class Report:
 
     @property
     def overview(self) -> list[str]:
-        """Sentences on what was found in the folder."""
+        """Sentences on the contents of the folder."""
         trials = self.records.trials
         used = trials[trials["used"]]
         done, failed = int(used["done"].sum()), int((~used["done"]).sum())
@@ -134,7 +135,7 @@ class Report:
                 f"{', '.join(self.records.set_aside)}."
             )
         said += [
-            f"Data set {name} is not in this report, which it would have ended: {why}."
+            f"Data set {name} is left out, because it cannot be reported: {why}."
             for name, why in self.records.left_out.items()
         ]
         return said
@@ -143,8 +144,8 @@ class Report:
 def report(folder: Path, records: Records) -> Report:
     """Make the report of a sweep.
 
-    :param folder: of the sweep.
-    :param records: that were read from there.
+    :param folder: folder of the sweep.
+    :param records: records from that folder.
     """
     used = records.trials[records.trials["used"]]
     groups = list(used.groupby("budget", sort=True))
@@ -262,5 +263,5 @@ def _shares(versions: "pd.Series[str]") -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """Such as "1 trial" and "2 trials"."""
+    """A number with its noun, such as "1 trial" and "2 trials"."""
     return f"{number} {what}{'s' * (number != 1)}"

@@ -22,7 +22,7 @@ from .tables import FAILED
 INK, GRID, DOT, BEST = "#222222", "#e5e5e5", COLOURS[0].lower(), COLOURS[5].lower()
 
 RESOLUTION = 150
-"""Of files, in dots per inch."""
+"""Resolution of files, in dots per inch."""
 
 _STYLE: Any = {
     "axes.edgecolor": INK,
@@ -40,17 +40,17 @@ _STYLE: Any = {
 }
 
 _MOST_PIXELS = 60_000
-"""Of a side of a picture: matplotlib draws fewer than 65536."""
+"""Largest side of a picture in pixels: matplotlib draws fewer than 65536."""
 
 _ROW, _PANEL = 0.22, 3.6
 """The height of a method and the width of a panel, in inches."""
 
 
 def dot_plot(values: pd.DataFrame, metric: Metric, failed: Mapping[str, Collection[str]]) -> Figure:
-    """A panel for each data set, as in Figure 3 of Ober & Aitchison, ICML 2021.
+    """Dot plots with a panel for each data set, as in Figure 3 of Ober & Aitchison, ICML 2021.
 
     :param values: from :func:`~.statistics.by_split`.
-    :param failed: by data set, the methods of which all trials failed.
+    :param failed: by data set, the methods with failed trials only.
     """
     datasets = list(values.index.unique("dataset"))
     across = min(3, len(datasets))
@@ -71,10 +71,10 @@ def dot_plot(values: pd.DataFrame, metric: Metric, failed: Mapping[str, Collecti
 
 
 def dot_panel(values: pd.DataFrame, metric: Metric, failed: Collection[str] = ()) -> Figure:
-    """One panel alone.
+    """A dot plot with one panel.
 
     :param values: [S, M], of one data set.
-    :param failed: methods of which all trials failed.
+    :param failed: methods with failed trials only.
     """
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(_PANEL, _height(values.shape[1])), layout="constrained")
@@ -87,14 +87,14 @@ def _height(num_methods: int) -> float:
 
 
 def draw_dots(values: pd.DataFrame, metric: Metric, ax: Axes, failed: Collection[str] = ()) -> Axes:
-    """Methods down, means with bars of one standard error, further right is better.
+    """Draw methods as rows, means with bars of one standard error; further right is better.
 
-    What lies far to the left of the others would flatten them: it is an arrow at the edge, with its
-    value.
+    A value far to the left of the others would flatten them: it is replaced by an arrow at the
+    edge, with the value as text.
 
     :param values: [S, M], of one data set.
     :param ax: where to draw.
-    :param failed: methods of which all trials failed: the word stands in their rows.
+    :param failed: methods with failed trials only: their rows say so.
     """
     mean = values.mean().to_numpy(float)
     error = values.sem(ddof=1).fillna(0.0).to_numpy(float)
@@ -135,7 +135,7 @@ def draw_dots(values: pd.DataFrame, metric: Metric, ax: Axes, failed: Collection
     ax.locator_params(axis="x", nbins=3, min_n_ticks=2)
     unit = _unit(mean[shown])
     ax.xaxis.set_major_formatter(lambda x, _: f"{x / unit:.5g}".replace("-", "−"))
-    # The layout makes no room for a label that is wider than its axis.
+    # The layout leaves no space for a label that is wider than its axis.
     in_units = f" in {unit:.0e}\n" if unit != 1 else " "
     ax.set_xlabel((metric.title + in_units + "(axis reversed)" * (to_right < 0)).strip())
     ax.spines[["top", "right"]].set_visible(False)
@@ -146,20 +146,20 @@ def draw_dots(values: pd.DataFrame, metric: Metric, ax: Axes, failed: Collection
 
 
 def _edge(mean: np.ndarray) -> float:
-    """What lies left of it is far from all others: by more than 3 times the middle half's range."""
+    """Left limit of the axis: means beyond are 3 times the interquartile range away or more."""
     low, high = np.nanquantile(mean, [0.25, 0.75])
     return float(low - 3 * (high - low))
 
 
 def _unit(mean: np.ndarray) -> float:
-    """A power of ten in which numbers along an axis are short."""
+    """A power of ten that makes the numbers along an axis short."""
     largest = np.max(np.abs(mean), initial=0.0)
     exponent = np.floor(np.log10(largest)) if largest > 0 else 0.0
     return float(10**exponent) if not -1 <= exponent <= 3 else 1.0
 
 
 def rank_diagram(ranks: Ranks) -> Figure:
-    """Mean ranks on a line, the best to the left; a bar joins methods that cannot be told apart.
+    """Mean ranks on a line, the best to the left; a bar joins methods that do not differ.
 
     Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 2006.
     """
@@ -181,7 +181,7 @@ def rank_diagram(ranks: Ranks) -> Figure:
             crossbar_props={"color": BEST, "linewidth": 2.4},
             text_h_margin=0.02 * np.ptp(mean) + 0.02,
         )
-        # The order of a set of names, which differs from process to process.
+        # A set's order differs between processes, so sort the names.
         for (bar,) in drawn["crossbars"]:
             bar.set_xdata(sorted(bar.get_xdata()))
         start = float(mean.iloc[0])
@@ -194,25 +194,25 @@ def rank_diagram(ranks: Ranks) -> Figure:
 @contextmanager
 def _drawing() -> Iterator[None]:
     with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
-        # Letters that the font does not have are boxes, in pictures; a page has its reader's fonts.
+        # Letters that the font lacks become boxes in pictures; a page uses its reader's fonts.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        # Nor is there room for names that are wider than the panel.
+        # There is no space for names that are wider than the panel.
         warnings.filterwarnings("ignore", message="constrained_layout not applied")
         yield
 
 
 def save_png(figure: Figure, path: Path) -> None:
-    """A figure as a file: dark on white."""
+    """Write a figure to a file: dark on white."""
     resolution = min(RESOLUTION, _MOST_PIXELS / max(figure.get_size_inches()))
     with _drawing():
         figure.savefig(path, dpi=resolution)
 
 
 def svg(figure: Figure, label: str, colours: Mapping[str, str]) -> str:
-    """A figure to stand in a page: its letters are the page's, and so are its colours.
+    """A figure to be embedded in a page, with the fonts and colours of the page.
 
-    :param label: read out to those who cannot see it.
-    :param colours: what CSS has in the place of each colour.
+    :param label: description for screen readers.
+    :param colours: CSS values that replace the colours.
     """
     file = io.StringIO()
     with _drawing():
@@ -220,7 +220,7 @@ def svg(figure: Figure, label: str, colours: Mapping[str, str]) -> str:
     text = file.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    # Groups have the same names in all figures, and nothing refers to them.
+    # Groups have the same names in all figures, but nothing refers to them.
     text = re.sub(r'<g id="[^"]*"', "<g", text)
 
     def recoloured(tag: re.Match[str]) -> str:
@@ -233,5 +233,5 @@ def svg(figure: Figure, label: str, colours: Mapping[str, str]) -> str:
     text = re.sub(r"<[^<>]*>", recoloured, text)
     width, height = figure.get_size_inches()
     opening = f'<svg role="img" aria-label="{label}" viewBox="0 0 {72 * width:g} {72 * height:g}"'
-    # A function, since backslashes mean something in a text to replace by.
+    # A function, since backslashes have a meaning in a replacement text.
     return re.sub(r"<svg[^>]*>", lambda _: f"{opening}>", text, count=1)

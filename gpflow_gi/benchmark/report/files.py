@@ -16,10 +16,10 @@ from .reading import SOFTWARE
 from .statistics import METRICS, Ranks
 
 _LONGEST = 100
-"""Characters of a budget's name in a file's name, which can have 255 bytes."""
+"""Largest number of characters of a budget's name in a file name, which can have 255 bytes."""
 
 FILES = ("report.html", "report.md", "summary.csv", "differences.csv", "records.csv", "figures")
-"""All that a folder with a report holds."""
+"""All names that a folder with a report holds."""
 
 
 _COLUMNS = (
@@ -29,13 +29,13 @@ _COLUMNS = (
     *SOFTWARE,
     *("data_sha256", "started", "host", "key", "file"),
 )
-"""Of records.csv."""
+"""The columns of records.csv."""
 
 
 def write(report: Report, folder: Path) -> None:
     """Write all of :data:`FILES`.
 
-    :param folder: must exist.
+    :param folder: an existing folder.
     """
     (folder / "report.html").write_text(html_page(report), encoding="utf-8")
     figures = folder / "figures"
@@ -67,7 +67,7 @@ def _figures(metric: MetricReport) -> list[tuple[str, Figure]]:
 
 
 def _slug(budget: BudgetReport, report: Report) -> str:
-    """The budget's name as a file name can have it; numbered, since others may come to the same."""
+    """The budget's name as part of a file name; numbered, since others may become equal to it."""
     name = re.sub(r"[^A-Za-z0-9]+", "-", budget.budget)[:_LONGEST].strip("-")
     number = report.budgets.index(budget) + 1
     return f"{number}-{name}" if len(report.budgets) > 1 else name
@@ -82,7 +82,7 @@ _FORMULA = re.compile(r"[=+\-@\t\r＝＋－＠]")  # and what Japanese keyboards
 
 
 def _without_formulas(table: pd.DataFrame) -> pd.DataFrame:
-    """The same with an apostrophe before texts that spreadsheets would take for a formula.
+    """Add an apostrophe before texts that spreadsheets would take for a formula.
 
     OWASP, "CSV injection". Numbers stay as they are.
     """

@@ -1,4 +1,4 @@
-"""A report from a folder of records to a folder of files, whatever is in the records."""
+"""A report from a folder of records to a folder of files, for any content of the records."""
 
 import tempfile
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from .statistics import MAIN
 class Made:
     """A report that was written.
 
-    :param report: what it says.
+    :param report: its contents.
     :param shown: its main tables for a terminal: a title and a text each.
     """
 
@@ -29,12 +29,12 @@ class Made:
 def make(folder: Path, out: Path) -> Made:
     """Report on the records of a sweep.
 
-    A data set that cannot be reported, for whatever reason, is left out, and the report says so.
+    A data set that cannot be reported for any reason is left out, and the report says so.
 
-    :param folder: of the sweep.
+    :param folder: folder of the sweep.
     :param out: the folder for the files.
     :raises RecordsError: if there is nothing to report on.
-    :raises gpflow_gi.benchmark.results_folder.ResultsFolderError: if the files cannot be put
+    :raises gpflow_gi.benchmark.results_folder.ResultsFolderError: if the files cannot be written
         there.
     """
     records = read(folder)
@@ -44,7 +44,7 @@ def make(folder: Path, out: Path) -> Made:
     except OSError:
         raise
     except Exception as error:
-        # One by one takes longer, and is for the rare case.
+        # Checking data sets one by one takes longer, and is for the rare case.
         whole = _without_bad_sets(folder, records)
         if not whole.left_out:
             raise RecordsError(f"{folder} cannot be reported: {_said(error)}.") from error
@@ -52,7 +52,7 @@ def make(folder: Path, out: Path) -> Made:
 
 
 def _made(folder: Path, records: Records, out: Path) -> Made:
-    # Of numbers that are too large to be squared, what is said is that they are infinite.
+    # Numbers too large to be squared are reported as infinite.
     with np.errstate(over="ignore", invalid="ignore"):
         return _written(contents.report(folder, records), out)
 
@@ -70,9 +70,9 @@ def _written(report: contents.Report, out: Path) -> Made:
 
 
 def _without_bad_sets(folder: Path, records: Records) -> Records:
-    """The records of those data sets that can be reported alone, and why the others cannot.
+    """The records of the data sets that can be reported alone, and the errors of the others.
 
-    :raises RecordsError: if none of them can.
+    :raises RecordsError: if no data set can be reported.
     """
     bad = {}
     for name, trials in records.trials.groupby("dataset"):

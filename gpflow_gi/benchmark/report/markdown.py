@@ -11,7 +11,7 @@ from .tables import Table
 
 
 def results(table: Table) -> str:
-    """Best in bold, tied in italics."""
+    """A table of results: the best in bold, ties in italics."""
     around = {"best": "**", "tied": "*", "": ""}
     rows = [
         (
@@ -40,7 +40,7 @@ def failures(found: pd.DataFrame) -> str:
 
 
 def published(found: Published) -> str:
-    """The results of others."""
+    """A table of published results."""
     headers = [f"{escaped(name)} [{letter}] ± {spread}" for name, letter, spread in found.columns]
     rows = [
         (escaped(dataset), *(cell.replace("*", "\\*") for cell in cells))
@@ -50,13 +50,13 @@ def published(found: Published) -> str:
 
 
 def escaped(text: str) -> str:
-    """For a cell of a table in Markdown, as GitHub has it: with formulas between dollars."""
+    """Escape text for a table cell in GitHub's Markdown, which has formulas between dollars."""
     for character in "\\|*_`<[]~$&":
         text = text.replace(character, f"\\{character}")
     return text
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Left column to the left, all others to the right."""
+    """A table with the first column aligned left, all others right."""
     align = ("left", *("right" for _ in headers[1:]))
     return tabulate(rows, headers, tablefmt="pipe", disable_numparse=True, colalign=align)

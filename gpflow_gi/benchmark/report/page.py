@@ -1,4 +1,4 @@
-"""A report as one page of HTML that needs nothing else, and as Markdown."""
+"""A report as one self-contained page of HTML, and as Markdown."""
 
 from collections.abc import Mapping
 from html import escape
@@ -13,18 +13,18 @@ from .figures import BEST, DOT, GRID, INK, dot_panel, rank_diagram, svg
 from .statistics import Ranks, of_dataset
 
 _COLOURS = {INK: "currentColor", GRID: "var(--grid)", DOT: "var(--dot)", BEST: "var(--best)"}
-"""What the page has in the place of the figures' colours, so that they suit a dark page too."""
+"""CSS values that replace the figures' colours, for dark pages too."""
 
 
 def html_page(report: Report) -> str:
-    """The whole report: styles and figures are in the page."""
+    """The whole report; styles and figures are inside the page."""
     return _rendered(
         "page.html", True, report=report, dot_panels=_dot_panels, rank_diagram=_rank_diagram
     )
 
 
 def markdown_page(report: Report, figures: Mapping[tuple[str, str, str], str]) -> str:
-    """The whole report, without the differences of every two methods.
+    """The whole report, without the differences between every two methods.
 
     :param figures: their files by budget, metric and kind ("dots" or "ranks").
     """

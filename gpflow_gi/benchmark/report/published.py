@@ -1,4 +1,4 @@
-"""Published results on the UCI data sets, to be shown beside ours and not ranked with them."""
+"""Published results on the UCI data sets, shown beside ours and not ranked with them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Published:
-    """What others published of one metric.
+    """Published values of one metric.
 
-    :param columns: (method, letter of its source, what its ± is).
-    :param rows: the data set and a text for each column, such as "-0.93 ± 0.01", "–" where there
-        is none.
-    :param sources: by letter, where the numbers are from, how the data were split, and what
-        stands behind the ±.
+    :param columns: (method, letter of its source, meaning of its ±).
+    :param rows: the data set and a text for each column, such as "-0.93 ± 0.01", or "–" without a
+        value.
+    :param sources: by letter: the source of the numbers, the splits of the data, and the meaning
+        of the ±.
     :param notes: on single numbers.
     """
 
@@ -30,7 +30,7 @@ def read() -> pd.DataFrame:
 
     :return: "dataset", "method", "metric" (log_density in nats on the original scale, rmse and crps
         in the target's unit), "mean", "spread", "spread_is", "split", "source" and "note", all but
-        the mean as they were written.
+        the mean as in the source.
     """
     path = files("gpflow_gi.benchmark") / "published" / "uci.csv"
     with path.open(encoding="utf-8") as file:
@@ -38,11 +38,11 @@ def read() -> pd.DataFrame:
 
 
 def published(results: pd.DataFrame, metric: str, datasets: Collection[str]) -> Published | None:
-    """What there is of one metric.
+    """The published values of one metric.
 
     :param results: from :func:`read`.
-    :param datasets: those that ours are on, if they are the same data.
-    :return: None if there is nothing.
+    :param datasets: data sets of our results, if the data are the same.
+    :return: None if there are none.
     """
     found = results[(results["metric"] == metric) & results["dataset"].isin(datasets)]
     if found.empty:

@@ -1,4 +1,4 @@
-"""From a folder of records to a frame with a row for each trial."""
+"""A frame with a row for each trial, from a folder of records."""
 
 import json
 import math
@@ -16,42 +16,42 @@ from gpflow_gi.datasets import UCI_SETS
 from .statistics import METRICS
 
 _IDENTITY = ["budget", "dataset", "split", "method", "seed"]
-"""Of a trial. Budgets and data sets are labels, which differ where one name has several."""
+"""Columns that identify a trial. Budgets and data sets are labels, unique even if names repeat."""
 
 SOFTWARE = {"python": "Python", "gpflow": "GPflow", "tensorflow": "TensorFlow"}
-"""Whose versions are shown besides our own: their names in records, and for people."""
+"""Software whose versions are shown besides ours: names in records, and for people."""
 
 _LONGEST_BUDGET = 200
-"""Characters of a budget's name, which is a heading."""
+"""Largest number of characters of a budget's name, which is a heading."""
 
 _HASH_LENGTH = 8
-"""Hexadecimal digits that tell apart data sets of one name."""
+"""Hexadecimal digits that distinguish data sets of the same name."""
 
 
 class RecordsError(OSError):
-    """There is nothing to report on. The message is one line and says why."""
+    """Error: there is nothing to report on. The message is one line with the reason."""
 
 
 class _DamagedError(ValueError):
-    """A file is not a record that can be reported. The message says why."""
+    """Error: a file is not a record that can be reported. The message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Records:
-    """What was found in a folder.
+    """The records and other files in a folder.
 
-    :param trials: a row for each record. All its texts can be shown as they are: see
-        :mod:`gpflow_gi.core.printable`. "budget" is its budget's name, with the numbers in which it
-        differs where two budgets have one name; "budget_numbers" and "settings" are JSON.
-        "dataset" is its "data_name", with the first digits of its SHA-256 where other data have
-        that name too; UCI's keeps the plain name. "uci" says whether it is UCI's. The metrics are
-        NaN where they are missing or not finite. The versions of :data:`SOFTWARE` are empty if
-        unknown. "used" is false for a record that is superseded: there is a newer one of the same
-        trial. "verified" is false for a record of before there were checksums. "notes" has a line
-        on what was out of the ordinary when it was run, empty if nothing was.
-    :param damaged: files that are no records, and why not.
-    :param set_aside: files that were found damaged by a sweep, which renamed them.
-    :param left_out: data sets that cannot be reported, and why not; none of their trials are in
+    :param trials: a row for each record. All its texts can be shown unchanged: see
+        :mod:`gpflow_gi.core.printable`. "budget" is the budget's name, with the numbers that differ
+        if two budgets have the same name; "budget_numbers" and "settings" are JSON. "dataset" is
+        its "data_name", with the first digits of its SHA-256 if other data have the same name;
+        UCI's keeps the plain name. "uci" is true if it is UCI's. The metrics are NaN if they are
+        missing or not finite. The versions of :data:`SOFTWARE` are empty if unknown. "used" is
+        false for a superseded record: there is a newer one of the same trial. "verified" is false
+        for an older record without a checksum. "notes" has a line on anything unusual in the run,
+        and is empty otherwise.
+    :param damaged: files that are not records, with the reasons.
+    :param set_aside: damaged files that a sweep has renamed.
+    :param left_out: data sets that cannot be reported, with the reasons; none of their trials are
         `trials`.
     """
 
@@ -64,7 +64,7 @@ class Records:
 def read(folder: Path) -> Records:
     """Read all records of a sweep.
 
-    :param folder: of the sweep; the records are the files ``records/*.json`` in it.
+    :param folder: folder of the sweep; the records are the files ``records/*.json`` in it.
     :raises RecordsError: if the folder or its records are missing, or if no record can be read.
     """
     if not folder.is_dir():
@@ -85,7 +85,7 @@ def read(folder: Path) -> Records:
             f"{records}: none of {len(damaged)} files is a record of a trial; {name} {why}."
         )
     for column in ("data_name", "method"):
-        # Before they are in a table: columns of texts may refuse what is not UTF-8.
+        # Before they are put in a table: columns of texts may refuse text that is not UTF-8.
         shown = labels(row[column] for row in rows)
         for row in rows:
             row[column] = shown[row[column]]
@@ -157,7 +157,7 @@ def _get(where: Any, name: str, kind: type) -> Any:
 
 
 def _number_of(trial: Any, name: str) -> int:
-    """A whole number that columns of a table can hold."""
+    """An integer that columns of a table can hold."""
     number = _get(trial, name, int)
     if not 0 <= number < 2**63:
         raise _DamagedError(f"has no {name!r} as a record has it")
@@ -169,7 +169,7 @@ def _number(value: Any) -> float:
         return math.nan
     try:
         return float(value) if math.isfinite(value) else math.nan
-    except OverflowError:  # JSON may hold a whole number of any size.
+    except OverflowError:  # JSON may hold an integer of any size
         return math.nan
 
 
@@ -178,14 +178,14 @@ def _line(value: Any) -> str:
 
 
 def _dataset_labels(trials: pd.DataFrame) -> "pd.Series[str]":
-    """The data sets' names, with digits of the hash where different data have one name."""
+    """The data sets' names, with digits of the hash if different data have the same name."""
     name, digits = trials["data_name"], trials["data_sha256"].str[:_HASH_LENGTH]
     several = trials.groupby("data_name")["data_sha256"].transform("nunique") > 1
     return name.where(~several | trials["uci"], name + " (" + digits + ")")
 
 
 def _budget_labels(budgets: "pd.Series[str]") -> dict[str, str]:
-    """The budgets' names, each with what tells it apart from others of the same name.
+    """The budgets' names, each with its differences from others of the same name.
 
     :param budgets: their numbers and names, as JSON.
     """

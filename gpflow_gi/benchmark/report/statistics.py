@@ -1,7 +1,7 @@
 """Means, errors, differences and ranks.
 
-Splits are what is repeated: several seeds of one split are averaged first. A standard error is over
-splits. Splits share most of their rows, so that it is rather too small.
+Splits are the repetitions: several seeds of one split are averaged first. A standard error is over
+splits. Splits share most of their rows, so it is somewhat too small.
 """
 
 import math
@@ -15,22 +15,22 @@ from scipy import stats
 from gpflow_gi.benchmark.methods import in_order
 
 LEVEL = 0.05
-"""Of all tests: paired t-tests of two methods, and those of mean ranks."""
+"""Level of all tests: paired t-tests of two methods, and tests of mean ranks."""
 
 MAIN = ("log_density", "elbo")
-"""The metrics that the command shows, and by which the page compares every two methods."""
+"""Metrics that the command shows, and by which the page compares every two methods."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that each trial comes to.
+    """A measure that each trial returns.
 
-    :param name: its column.
-    :param title: what it is called.
-    :param meaning: a sentence on its unit and on which way is better.
-    :param better: "higher", "lower", or the value that it should be near to; None if methods are
-        not judged by it.
-    :param compared: whether methods are compared in figures and by their ranks.
+    :param name: name of its column.
+    :param title: its name for readers.
+    :param meaning: a sentence on its unit and on the better direction.
+    :param better: "higher", "lower", or a nominal value that it should be near to; None if methods
+        are not judged by it.
+    :param compared: True if methods are compared in figures and by their ranks.
     """
 
     name: str
@@ -103,7 +103,7 @@ METRICS = {
 def by_split(trials: pd.DataFrame, metric: str) -> pd.DataFrame:
     """One metric, averaged over seeds.
 
-    :param trials: of one budget; those that failed have no values.
+    :param trials: trials of one budget; failed trials have no values.
     :return: indexed by (dataset, split), a column for each method that has a value, NaN where a
         trial is missing.
     """
@@ -117,7 +117,7 @@ def by_split(trials: pd.DataFrame, metric: str) -> pd.DataFrame:
 def summary(trials: pd.DataFrame) -> pd.DataFrame:
     """Means over splits.
 
-    :param trials: of one budget.
+    :param trials: trials of one budget.
     :return: a row for each dataset, method and metric that has values: "n" splits, "mean",
         "standard_error" and "sd", which are NaN for n = 1.
     """
@@ -126,7 +126,7 @@ def summary(trials: pd.DataFrame) -> pd.DataFrame:
         values = by_split(trials, metric)
         if values.empty:
             continue
-        # By number: a method may have the name of one of these columns.
+        # By position: a method may have the name of one of these columns.
         numbered = values.set_axis(range(values.shape[1]), axis=1).reset_index()
         long = numbered.melt(["dataset", "split"], var_name="method").dropna()
         long["method"] = values.columns[long["method"].astype(int)]
@@ -166,22 +166,22 @@ def differences(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def least_difference(standard_error: Any, n: Any) -> Any:
-    """How far from zero a mean of paired differences must be to count, by a t-test at
+    """The least absolute value of a mean of paired differences that is significant, by a t-test at
     :data:`LEVEL`.
 
-    :param standard_error: of the mean.
-    :param n: how many differences there are.
-    :return: NaN for n = 1, of which nothing can be told.
+    :param standard_error: standard error of the mean.
+    :param n: number of differences.
+    :return: NaN for n = 1, where no test is possible.
     """
     return stats.t.ppf(1 - LEVEL / 2, np.asarray(n) - 1) * standard_error
 
 
 def losses(values: pd.DataFrame, metric: Metric) -> pd.DataFrame:
-    """The same so that lower is better.
+    """The metric transformed so that lower is better.
 
-    Of what should be near to a nominal value, the loss is the distance of a method's *mean* from
-    it: a single split's distance is mostly chance. Its splits' shares in that distance are signed,
-    so that they have it as their mean.
+    If the metric should be near to a nominal value, the loss is the distance of a method's *mean*
+    from it: the distance of a single split is mostly chance. The contributions of its splits to
+    that distance are signed, so that their mean is the distance.
 
     :param values: [S, M], of one data set.
     """
@@ -194,15 +194,15 @@ def losses(values: pd.DataFrame, metric: Metric) -> pd.DataFrame:
 
 
 def marks(values: pd.DataFrame, metric: Metric) -> dict[str, str]:
-    """The best method on one data set, and those that it cannot be told from.
+    """The best method on one data set, and those that do not differ significantly from it.
 
-    The best has the best mean of those with at least half as many splits as any other. A method is
-    "tied" if, on the splits that it shares with the best (two at least), it is not worse by a
-    paired t-test at :data:`LEVEL`.
+    The best has the best mean of the methods with at least half of the largest number of splits. A
+    method is "tied" if, on the splits that it shares with the best (at least two), it is not worse
+    by a paired t-test at :data:`LEVEL`.
 
     :param values: [S, M], of one data set.
-    :return: "best" or "tied" by the name of the method; nothing if methods are not judged by this
-        metric, or if no other method shares two splits with the best: nothing can be told then.
+    :return: "best" or "tied" by the name of the method; empty if methods are not judged by this
+        metric, or if no other method shares two splits with the best, since no test is possible.
     """
     values = values.dropna(axis=1, how="all")
     if metric.better is None or values.shape[1] < 2:
@@ -220,15 +220,16 @@ def marks(values: pd.DataFrame, metric: Metric) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks of methods: 1 is the best on a data set, and the mean of the ranks on a tie.
+    """Ranks of methods: 1 is the best on a data set; ties get the mean of their ranks.
 
     :param ranks: [datasets, methods], methods in the order of their mean ranks.
-    :param loss: [datasets, methods], what was ranked.
-    :param num_splits: that all the methods share, by data set.
+    :param loss: [datasets, methods], the ranked values.
+    :param num_splits: number of splits that all methods share, by data set.
     :param left_out: methods without results on at least half of the splits of every data set.
-    :param p_value: of Friedman's test that all methods rank alike, as Iman and Davenport corrected
-        it.
-    :param critical_difference: of two mean ranks, by Nemenyi's test at :data:`LEVEL`.
+    :param p_value: p-value of Friedman's test that all methods rank alike, with Iman and
+        Davenport's correction.
+    :param critical_difference: critical difference of two mean ranks, by Nemenyi's test at
+        :data:`LEVEL`.
     """
 
     ranks: pd.DataFrame
@@ -240,7 +241,7 @@ class Ranks:
 
     @property
     def mean(self) -> "pd.Series[float]":
-        """By method, the best first."""
+        """Mean ranks by method, the best first."""
         return self.ranks.mean()
 
 
@@ -250,8 +251,8 @@ def ranks(values: pd.DataFrame, metric: Metric) -> Ranks | str:
     Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 2006.
 
     :param values: from :func:`by_split`.
-    :return: the ranks, or why there are none: it takes three methods and three data sets, and a
-        difference between any two of the methods.
+    :return: the ranks, or the reason why there are none: at least three methods and three data sets
+        are needed, and a difference between any two methods.
     """
     datasets = list(values.index.unique("dataset"))
     if len(datasets) < 3:
@@ -280,7 +281,7 @@ def ranks(values: pd.DataFrame, metric: Metric) -> Ranks | str:
     n, k = ranked.shape
     if (ranked == (k + 1) / 2).all(axis=None):
         return "all methods tie on every data set"
-    # The studentised range for k groups; Nemenyi's statistic is smaller by the root of 2.
+    # The studentised range for k groups; Nemenyi's statistic is smaller by a factor of sqrt(2).
     critical = stats.studentized_range.ppf(1 - LEVEL, k, np.inf) / np.sqrt(2)
     return Ranks(
         ranks=ranked[order],
@@ -300,8 +301,8 @@ def _friedman(loss: np.ndarray) -> float:
     n, k = loss.shape
     chi_square = stats.friedmanchisquare(*loss.T).statistic
     rest = n * (k - 1) - chi_square
-    # If all data sets rank alike, F is infinite. Of all the rankings that there can be, no result
-    # has less probability than that.
+    # If all data sets rank alike, F is infinite. No result is less probable than that among all
+    # possible rankings.
     least = float(math.factorial(k)) ** (1 - n)
     if rest <= 1e-9 * chi_square:
         return least
@@ -318,9 +319,9 @@ def of_dataset(values: pd.DataFrame, dataset: str) -> pd.DataFrame:
 
 
 def all_differences(trials: pd.DataFrame) -> pd.DataFrame:
-    """:func:`differences` of every metric and data set, each pair of methods once.
+    """Apply :func:`differences` to every metric and data set, each pair of methods once.
 
-    :param trials: of one budget.
+    :param trials: trials of one budget.
     """
     parts: list[Any] = []
     for metric in METRICS:

@@ -13,10 +13,10 @@ from gpflow_gi.benchmark.methods import in_order
 from .statistics import Metric, by_split, differences, least_difference, marks, of_dataset
 
 NOTHING = "–"
-"""Stands where there is no result."""
+"""Text of a cell without a result."""
 
 FAILED = "failed"
-"""Stands where all trials failed."""
+"""Text of a cell if all trials failed."""
 
 _MOST_DECIMALS = 6
 
@@ -25,9 +25,9 @@ _MOST_DECIMALS = 6
 class Cell:
     """The result of a method on a data set.
 
-    :param mean: or :data:`NOTHING`, or what else is there to say.
+    :param mean: the mean as text, or :data:`NOTHING`, or another remark.
     :param error: without the ±; empty if there is none.
-    :param n: splits, if others on the same data set have more.
+    :param n: number of splits, if others on the same data set have more.
     :param mark: "best", "tied" or empty.
     """
 
@@ -45,11 +45,11 @@ class Cell:
 class Table:
     """Results of methods, one column for each.
 
-    :param rows: a name, the number of splits of those methods that have the most, and a cell for
-        each method. Of one metric, the name is a data set's, and the best and the tied are marked.
-        Of paired differences on a data set, it is that of the method from which the columns' are
-        subtracted, and "better" and "worse" are marked where
-        :func:`~.statistics.least_difference` tells the difference from zero; None on the diagonal.
+    :param rows: a name, the largest number of splits of a method, and a cell for each method. For
+        one metric, the name is a data set's, and the best and the tied are marked. For paired
+        differences on a data set, it is that of the method from which those of the columns are
+        subtracted; "better" and "worse" are marked if :func:`~.statistics.least_difference` shows
+        a difference from zero; None on the diagonal.
     """
 
     methods: list[str]
@@ -59,7 +59,7 @@ class Table:
 def metric_table(trials: pd.DataFrame, metric: Metric) -> Table | None:
     """The table of one metric.
 
-    :param trials: of one budget, those that failed included.
+    :param trials: trials of one budget, including failed ones.
     :return: None if no trial has the metric.
     """
     values = by_split(trials, metric.name)
@@ -130,10 +130,10 @@ def difference_table(values: pd.DataFrame, metric: Metric, dataset: str) -> Tabl
 
 
 def decimals_for(means: np.ndarray, errors: np.ndarray) -> int:
-    """Decimals for numbers to be compared: two digits of a typical error.
+    """Number of decimals for numbers to be compared: two digits of a typical error.
 
-    :param means: [n], NaN where there is none.
-    :param errors: [n], NaN where there is none. If all are, four digits of the largest mean.
+    :param means: [n], NaN for missing values.
+    :param errors: [n], NaN for missing values. If all are NaN, four digits of the largest mean.
     """
     errors = errors[np.isfinite(errors) & (errors > 0)]
     if len(errors):
@@ -146,16 +146,16 @@ def decimals_for(means: np.ndarray, errors: np.ndarray) -> int:
 
 
 def number(value: float, decimals: int, sign: bool = False) -> str:
-    """With a proper minus sign, and in powers of ten if it would be very long."""
+    """A number with a proper minus sign, in powers of ten if it would be very long."""
     form = f".{decimals}f" if abs(value) < 1e7 else ".3g"
     return f"{value:{'+' if sign else ''}{form}}".replace("-", "−")
 
 
 def terminal(table: Table, width: int = 80) -> str:
-    """Methods down, data sets across, in as many blocks as it takes.
+    """A table with methods as rows and data sets as columns, in several blocks if necessary.
 
-    The best have a star and the tied a tilde. Where a method has fewer splits than others,
-    its cell says how many.
+    The best have a star and the tied a tilde. If a method has fewer splits than others, its cell
+    shows the number.
     """
     sign = {"best": "*", "tied": "~", "": ""}
     columns = [
@@ -180,5 +180,5 @@ def terminal(table: Table, width: int = 80) -> str:
         )
         for block in blocks
     )
-    # Not every terminal has these letters.
+    # Some terminals do not have these letters.
     return text.replace("−", "-").replace(NOTHING, "-")

@@ -1,4 +1,4 @@
-"""What the pages say of how to read them."""
+"""Explanations on the pages of a report."""
 
 from .statistics import LEVEL, Ranks
 
@@ -30,7 +30,7 @@ DOTS = "Bars are one standard error; further right is better."
 
 
 def of_ranks(ranks: Ranks) -> str:
-    """How the mean ranks came about."""
+    """An explanation of the mean ranks."""
     splits = sorted(set(ranks.num_splits.values()))
     over = f"{splits[0]}" if len(splits) == 1 else f"{splits[0]} to {splits[-1]}"
     said = (

@@ -1,4 +1,4 @@
-"""In which space to compute a regression."""
+"""The choice of the space in which a regression is computed."""
 
 import tensorflow as tf
 
@@ -9,31 +9,31 @@ from .units_of_noise import UnitsOfNoiseRegression
 from .weight_space import WeightSpaceRegression
 
 FEWER = 0.5
-"""The space of the pseudo-outputs is the cheaper one for a dense layer with so many pseudo-outputs
-for each weight, or fewer (measured: docs/performance.md)."""
+"""Largest ratio of pseudo-outputs to weights at which a dense layer is computed in the space of the
+pseudo-outputs (measured: docs/performance.md)."""
 
 
 def regress(basis: Basis, T: tf.Tensor, V: tf.Tensor, *, shared: bool) -> WhitenedGaussian:
     """The exact posterior given pseudo-data at the basis' inputs.
 
-    GP layers take the space of the pseudo-outputs, where the Cholesky factor of their kernel matrix
-    is not needed; dense layers the smaller of the two; convolutions, whose pseudo-outputs are at
-    all locations of all images, that of the weights. A precision for each output needs a
-    factorisation for each, which only the space of the weights has.
+    GP layers use the space of the pseudo-outputs, where the Cholesky factor of their kernel matrix
+    is not needed. Dense layers use the smaller space. Convolutions, whose pseudo-outputs are at all
+    locations of all images, use the space of the weights. One precision per output needs one
+    factorisation per output, which only the space of the weights has.
 
     :param basis: the layer's basis, at M pseudo-inputs.
-    :param T: a root of Lambda = T T^T. Shared by all outputs: [M] for a diagonal one, or lower
-        triangular [M, M]. Otherwise one for each output: [P, M], or [P, M, M]. In a convolution
-        there is one for each image, [M], or for each location, [M, H, W].
+    :param T: a root of Lambda = T T^T. If all outputs share it: [M] for a diagonal Lambda, or lower
+        triangular [M, M]. Otherwise one for each output: [P, M] or [P, M, M]. In a convolution one
+        for each image, [M], or for each location, [M, H, W].
     :param V: pseudo-outputs, [M, P], or [M, H, W, P] in a convolution.
-    :param shared: whether all outputs share Lambda.
+    :param shared: True if all outputs share Lambda.
     :return: q(z).
     """
     if not (shared and basis.has_small_design):
         return WeightSpaceRegression(basis, T, V, shared=shared)
     if basis.has_kernel:
         return _in_function_space(basis, T, V)
-    # The number of weights is known when a graph is built, as is M where it matters.
+    # The number of weights is known when a graph is built; so is M where it is needed.
     num_weights = basis.design.shape[-1]
     if V.shape[0] <= FEWER * num_weights:
         return _in_function_space(basis, T, V)

@@ -1,15 +1,15 @@
 """Whitened Bayesian linear regression, computed in the space of the M pseudo-outputs.
 
-As Gaussian process regression is (Rasmussen & Williams 2006, eq. 2.25 and 2.26): with K =
-Phi Phi^T, the kernel matrix of the pseudo-inputs, and k = Phi a(x),
+The formulas are those of Gaussian process regression (Rasmussen & Williams 2006, eq. 2.25, 2.26).
+With K = Phi Phi^T, the kernel matrix of the pseudo-inputs, and k = Phi a(x),
 
     S = K + Lambda^-1,    C = chol S,    E f = k^T S^-1 V,    explained variance = k^T S^-1 k.
 
-Phi enters only where z is drawn: neither the bound nor the predictions of an integrated layer need
-the Cholesky factor of a kernel matrix, and Lambda costs nothing per sample or row.
+Phi is needed only to draw z. Neither the bound nor the predictions of an integrated layer need the
+Cholesky factor of a kernel matrix, and Lambda costs nothing per sample or row.
 
-What is computed from S has gradients derived by hand. Each takes a triangular solve or two and some
-products more, where differentiating through the Cholesky factor would take a multiple of it.
+Functions of S have gradients derived by hand. Each takes one or two triangular solves and a few
+products; differentiating through the Cholesky factor would cost a multiple of that.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ class FunctionSpaceRegression(WhitenedGaussian):
         """Condition on pseudo-data at the basis' inputs.
 
         :param basis: the layer's basis, at M pseudo-inputs.
-        :param T: a root of Lambda, [M], which is diagonal.
+        :param T: a root of a diagonal Lambda, [M].
         :param V: pseudo-outputs, [M, P].
         """
         self._basis = basis
@@ -63,7 +63,7 @@ class FunctionSpaceRegression(WhitenedGaussian):
         return both[..., N:], (basis.covariance(X) - both[..., :N])[..., None, :, :]
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
-        # Matheron's rule: a draw from the prior, corrected by what it misses of the pseudo-data,
+        # Matheron's rule: a draw from the prior, corrected by its error on the pseudo-data,
         #     z = z0 + Phi^T S^-1 (V - Phi z0 - e),    z0 ~ N(0, I),    e ~ N(0, Lambda^-1).
         prior_seed, noise_seed = split(seed, 2)
         z0 = self._standard_normal(num_samples, prior_seed)
@@ -96,7 +96,7 @@ class FunctionSpaceRegression(WhitenedGaussian):
         return _solve(self._S, self._C, R)
 
 
-# Functions of S, [..., M, M]. S is differentiated; C = chol S is not, its gradient is in theirs.
+# Functions of S, [..., M, M]. S is differentiated; C = chol S is not: its gradient is part of S's.
 
 
 def _solve(S: tf.Tensor, C: tf.Tensor, R: tf.Tensor) -> tf.Tensor:
@@ -140,9 +140,10 @@ def _explain(S: tf.Tensor, C: tf.Tensor, V: tf.Tensor, k: tf.Tensor) -> tuple[tf
 def _divergence(
     S: tf.Tensor, C: tf.Tensor, V: tf.Tensor, noise: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Twice KL(q(z) || p(z)), in two parts, two of [...].
+    """Compute 2 KL(q(z) || p(z)) in two parts, each [...].
 
-    Summed over outputs, it is the first and P (log|S| + log|Lambda|), the second being log|S|:
+    Summed over outputs, it is the first part plus P (log|S| + log|Lambda|); the second part is
+    log|S|. The first part is
 
         P (tr B^-1 - K) + |E z|^2,    tr B^-1 - K = tr S^-1 Lambda^-1 - M,
         |E z|^2 = alpha^T K alpha = alpha^T V - alpha^T Lambda^-1 alpha    for alpha = S^-1 V.

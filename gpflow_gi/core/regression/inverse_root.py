@@ -1,8 +1,8 @@
 """Roots of B^-1 for B = I + G, with gradients derived by hand.
 
-C = chol B is never inverted into B^-1, whose small eigenvalues float32 would lose, in either
-direction. All but C^-1 itself are products, where differentiating through the Cholesky factor would
-take a multiple of it.
+C = chol B is inverted, B is not: neither value nor gradient forms B^-1, whose small eigenvalues
+float32 would lose. Everything but C^-1 itself is a product; differentiating through the Cholesky
+factor would cost a multiple of that.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..linalg import Gradient, once_only
 
 @tf.custom_gradient
 def inverse_root(H: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor], Gradient]:
-    """The root of B^-1 for B = I + H^T H.
+    """The root of B^-1 for B = I + H^T H, with log|B|.
 
     :param H: [..., M, K].
     :return: J = C^-1, lower triangular, [..., K, K], and log|B|, [...].
@@ -56,7 +56,7 @@ def inverse_root_in_units(K: tf.Tensor, T: tf.Tensor) -> tuple[tf.Tensor, tf.Ten
         W = _times(J, tf.transpose(T))
 
         def gradient(dW: tf.Tensor, dJ: tf.Tensor, d_log: tf.Tensor) -> tuple[tf.Tensor, ...]:
-            # W moves with J: what it asks of J is dW T.
+            # W depends on J: its gradient adds dW T to that of J.
             moved = tf.concat([dW, dJ], axis=-1)
             both = tf.matmul(moved, tf.concat([W, J], axis=-1), transpose_b=True)
             half = tf.matmul(W, _twice_Q(both, d_log), transpose_a=True)  # W^T 2 Q
@@ -73,7 +73,7 @@ def inverse_root_in_units(K: tf.Tensor, T: tf.Tensor) -> tuple[tf.Tensor, tf.Ten
 
 
 def _times(A: tf.Tensor, B: tf.Tensor) -> tf.Tensor:
-    """A B for A of [..., M, M] and B of [M, M], in one product."""
+    """Multiply A of [..., M, M] by B of [M, M], in one product."""
     if A.shape.rank == 2:
         return tf.matmul(A, B)
     return tf.reshape(tf.matmul(tf.reshape(A, [-1, A.shape[-1]]), B), tf.shape(A))
@@ -82,9 +82,10 @@ def _times(A: tf.Tensor, B: tf.Tensor) -> tf.Tensor:
 def _inverse_root(G: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """J = C^-1 and log|B|, for C C^T = B = I + G."""
     identity = tf.eye(G.shape[-1], dtype=G.dtype)
-    # What rounding can take from the smallest eigenvalue, 1, is put on top of it. That matters
-    # where the data's part is larger by about the number type's precision; the Gaussian is then
-    # narrower where they say nothing, with the KL divergence of what it is: still a bound.
+    # Rounding can lower the smallest eigenvalue, 1; a bound on that error is added to the diagonal.
+    # It matters if the data's part is larger by about the precision of the number type. The
+    # Gaussian is then narrower where the data say nothing; the KL divergence is that of this
+    # Gaussian, so the bound is still a bound.
     largest = tf.reduce_max(tf.linalg.diag_part(G), axis=-1)
     floor = 1.0 + 4.0 * np.finfo(G.dtype.as_numpy_dtype).eps * largest
     C = tf.linalg.cholesky(floor[..., None, None] * identity + G)
@@ -93,7 +94,7 @@ def _inverse_root(G: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _twice_Q(dJ_J: tf.Tensor, d_log: tf.Tensor) -> tf.Tensor:
-    """2 Q, where dB = J^T Q J is the gradient of B given those of J, times J^T, and of log|B|."""
+    """2 Q, where dB = J^T Q J is the gradient of B, from (gradient of J) J^T and that of log|B|."""
     # From dJ = -J dC J and the differential of the Cholesky factor (Murray 2016, eq. 8 and 10):
     #     Q = d_log I - 1/2 [Phi(dJ J^T) + Phi(dJ J^T)^T],
     # where Phi takes the lower triangle and half of the diagonal.

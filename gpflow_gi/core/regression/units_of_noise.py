@@ -7,8 +7,8 @@ Pseudo-data in units of their noise have the kernel matrix T^T K T and the noise
     (K + Lambda^-1)^-1 = W^T W,    E f = (W k)^T r,    explained variance = |W k|^2,
     |Lambda| |K + Lambda^-1| = |B|.
 
-Neither T nor Lambda is ever inverted: T's inverse grows exponentially with its entries below the
-diagonal, while no eigenvalue of B is below 1.
+Neither T nor Lambda is ever inverted: the inverse of T grows exponentially with the entries of T
+below the diagonal, while no eigenvalue of B is below 1.
 """
 
 import tensorflow as tf
@@ -60,7 +60,7 @@ class UnitsOfNoiseRegression(WhitenedGaussian):
         return mean, (basis.covariance(X) - explained)[..., None, :, :]
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
-        # Matheron's rule: a draw from the prior, corrected by what it misses of the pseudo-data,
+        # Matheron's rule: a draw from the prior, corrected by its error on the pseudo-data,
         #     z = z0 + Phi^T T B^-1 [T^T (V - Phi z0) - e],    z0, e ~ N(0, I).
         prior_seed, noise_seed = split(seed, 2)
         z0 = self._standard_normal(num_samples, prior_seed)

@@ -5,12 +5,12 @@ With the pseudo-data in units of their noise, H = T^T Phi and y = T^T V for Lamb
     B = I + H^T H,    C = chol B,    W = C^-1,
     E z = B^-1 H^T y = W^T r with r = W H^T y,    z = W^T (r + eps),    Var a^T z = |W a|^2.
 
-All but W are products. W has a gradient derived by hand, of products alone, where differentiating
-through the Cholesky factor would take a multiple of it; and B^-1, whose small eigenvalues float32
-would lose, is not formed in either direction.
+Everything but W is a product. W has a gradient derived by hand, of products alone; differentiating
+through the Cholesky factor would cost a multiple of it. B^-1, whose small eigenvalues float32 would
+lose, is formed in neither value nor gradient.
 
-Where there are too many pseudo-data for H, as at all locations of images, the moments
-G = Phi^T Lambda Phi and Phi^T Lambda V take its place: B = I + G.
+If there are too many pseudo-data to form H, as at all locations of images, then the moments
+G = Phi^T Lambda Phi and Phi^T Lambda V are used instead: B = I + G.
 """
 
 from functools import cached_property
@@ -26,8 +26,8 @@ from .inverse_root import inverse_root, inverse_root_from_moment
 class WeightSpaceRegression(WeightGaussian):
     """q(z) = p(z | V), the exact posterior given pseudo-data.
 
-    With a precision for each output, matrices have an axis P before their last two, and what is
-    [K, P] otherwise is P columns, [P, K, 1].
+    With one precision per output, matrices have an axis P before their last two, and arrays of
+    shape [K, P] become P columns, [P, K, 1].
     """
 
     def __init__(self, basis: Basis, T: tf.Tensor, V: tf.Tensor, *, shared: bool) -> None:
@@ -38,7 +38,7 @@ class WeightSpaceRegression(WeightGaussian):
         :param basis: the layer's basis, at M pseudo-inputs.
         :param T: a root of Lambda = T T^T.
         :param V: pseudo-outputs.
-        :param shared: whether all outputs share Lambda.
+        :param shared: True if all outputs share Lambda.
         """
         self._shared = shared
         if not basis.has_small_design:
@@ -128,7 +128,7 @@ class WeightSpaceRegression(WeightGaussian):
         return A if self._shared else A[..., None, :, :]
 
     def _columns(self, z: tf.Tensor) -> tf.Tensor:
-        """[..., K, P], or P columns."""
+        """The given [..., K, P], or P columns [..., P, K, 1]."""
         return z if self._shared else tf.linalg.matrix_transpose(z)[..., None]
 
     def _joined(self, columns: tf.Tensor) -> tf.Tensor:
