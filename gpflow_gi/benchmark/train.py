@@ -16,7 +16,7 @@ from gpflow_gi import architectures
 from gpflow_gi.architectures.start import centres
 from gpflow_gi.bounds import Estimate, estimate_elbo
 from gpflow_gi.metrics.held_out import predictive_components
-from gpflow_gi.training import FitRecord, fit
+from gpflow_gi.training import FitRecord, NoRise, fit
 from gpflow_gi.training.learning_rate import falling_rate
 from gpflow_gi.training.record import notes_not_warnings
 
@@ -47,7 +47,13 @@ class Numbers(Protocol):
 
 
 def train_by(
-    numbers: Numbers, model: Any, data: tuple[Any, Any], *, seed: int, progress: bool = False
+    numbers: Numbers,
+    model: Any,
+    data: tuple[Any, Any],
+    *,
+    seed: int,
+    progress: bool = False,
+    until_converged: bool | NoRise = False,
 ) -> FitRecord:
     """Train by Adam, with a lower rate in the second half of the steps.
 
@@ -56,6 +62,7 @@ def train_by(
     :param data: X and Y.
     :param seed: seed of minibatches and samples.
     :param progress: True to show a progress bar.
+    :param until_converged: as in :func:`gpflow_gi.fit`.
     :return: the record of the run.
     :raises ValueError: as :func:`gpflow_gi.fit`.
     :raises gpflow_gi.training.NonFiniteError: as :func:`gpflow_gi.fit`.
@@ -70,6 +77,7 @@ def train_by(
         ),
         num_samples=numbers.num_samples if is_sampled(model) else None,
         kl_warmup=numbers.kl_warmup,
+        until_converged=until_converged,
         progress=progress,
         seed=seed,
     )

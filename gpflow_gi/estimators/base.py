@@ -30,17 +30,19 @@ class Estimator(BaseEstimator):
     call, and the prediction for a row does not depend on the other rows.
 
     After ``fit``: ``model_`` is the :class:`gpflow_gi.models.DeepGP`, ``posterior_`` makes the
-    predictions, and ``fit_record_`` is the record of training.
+    predictions, and ``fit_record_`` is the record of training, of ``n_iter_`` steps.
 
     Subclasses set the parameters that this class reads: ``num_inducing``, ``steps``,
-    ``batch_size``,
-    ``learning_rate``, ``num_posterior_samples``, ``random_state`` and ``verbose``.
+    ``batch_size``, ``learning_rate``, ``tol``, ``n_iter_no_change``, ``num_posterior_samples``,
+    ``random_state`` and ``verbose``.
     """
 
     num_inducing: int
     steps: int
     batch_size: int
     learning_rate: float
+    tol: float | None
+    n_iter_no_change: int
     num_posterior_samples: int
     random_state: Any
     verbose: bool
@@ -59,12 +61,15 @@ class Estimator(BaseEstimator):
         from ..benchmark.budgets import Budget
         from ..benchmark.train import inducing_for, train_by
         from ..core.validation import positive_integer, positive_number
+        from ..training import NoRise
 
         learning_rate = positive_number("learning_rate", self.learning_rate)
         # Needed only after training: an error is better raised before it.
         S = positive_integer("num_posterior_samples", self.num_posterior_samples)
         steps = positive_integer("steps", self.steps)
         num_inducing = positive_integer("num_inducing", self.num_inducing)
+        wait = positive_integer("n_iter_no_change", self.n_iter_no_change)
+        rule = False if self.tol is None else NoRise(self.tol, wait)
         seed = int(check_random_state(self.random_state).randint(2**31))
         self.input_scaling_ = Standardiser.fit(X)
         X = self.input_scaling_.transform(X)
@@ -81,7 +86,10 @@ class Estimator(BaseEstimator):
             num_test_samples=S,
             num_elbo_samples=S,
         )
-        self.fit_record_ = train_by(budget, model, (X, Y), seed=seed, progress=self.verbose)
+        self.fit_record_ = train_by(
+            budget, model, (X, Y), seed=seed, progress=self.verbose, until_converged=rule
+        )
+        self.n_iter_ = self.fit_record_.step
         self.model_ = model
         self.posterior_ = model.posterior(S, seed=seed)
 

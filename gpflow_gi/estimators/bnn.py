@@ -28,6 +28,8 @@ class _BNNEstimator(Estimator):
         steps: int = 2000,
         batch_size: int = 256,
         learning_rate: float = 0.02,
+        tol: float | None = None,
+        n_iter_no_change: int = 200,
         num_posterior_samples: int = 100,
         random_state: Any = None,
         verbose: bool = False,
@@ -45,6 +47,10 @@ class _BNNEstimator(Estimator):
         :param batch_size: largest number of rows of a step.
         :param learning_rate: learning rate in the first half of the steps; a tenth of it in the
             second.
+        :param tol: the smallest rise of the objective that counts, in nats per row. Training ends
+            when the mean of `n_iter_no_change` steps is not higher by more than that than the mean
+            of as many steps before; `steps` is then the limit. None for all steps.
+        :param n_iter_no_change: see `tol`; in steps.
         :param num_posterior_samples: number of draws of the layers below the last; predictions are
             averages over them.
         :param random_state: as in scikit-learn; an integer makes everything repeatable.
@@ -59,6 +65,8 @@ class _BNNEstimator(Estimator):
         self.steps = steps
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.num_posterior_samples = num_posterior_samples
         self.random_state = random_state
         self.verbose = verbose

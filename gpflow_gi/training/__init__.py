@@ -1,6 +1,7 @@
 """Training: :func:`gpflow_gi.fit`, the record that it returns, and its errors."""
 
 from .augmentation import augmented
+from .convergence import NoRise
 from .fit import fit
 from .guard import NonFiniteError
 from .record import ConvergenceWarning, FitRecord, Recovery, RecoveryWarning, Report, Stop
@@ -8,6 +9,7 @@ from .record import ConvergenceWarning, FitRecord, Recovery, RecoveryWarning, Re
 __all__ = [
     "ConvergenceWarning",
     "FitRecord",
+    "NoRise",
     "NonFiniteError",
     "Recovery",
     "RecoveryWarning",

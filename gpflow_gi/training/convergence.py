@@ -1,7 +1,11 @@
 """Detection of runs that have converged, ended too early, or ended worse than they began."""
 
+from dataclasses import dataclass
+from typing import TypeAlias
+
 import numpy as np
 
+from ..core.validation import positive_integer, positive_number, shown
 from .record import FitRecord, Report
 
 FEWEST_REPORTS = 12
@@ -58,40 +62,103 @@ def shortcoming_of(record: FitRecord, num_rows: int) -> str | None:
     return None
 
 
-def has_converged(record: FitRecord, kl_warmup: int) -> bool:
-    """True if the objective has not risen by more than its noise in the last third of the steps.
+class LevelLastThird:
+    """The rule that, in the last third of the steps, the objective rose by no more than its noise.
 
-    A line through the means of windows of `WINDOW` steps tells the rise, and how they scatter about
-    it its standard error; a rise of less than a nat counts as none. The third grows with the run:
-    slow training is watched for longer. The answer does not depend on how steps were divided into
-    reports, if each window ends with one.
-
-    :param record: up to the last report.
-    :param kl_warmup: the number of steps that are left out, since their objective is another.
+    A line through the means of windows of `WINDOW` steps gives the rise, and the scatter around it
+    the rise's standard error. A rise of less than a nat is ignored. The third grows with the run:
+    slow training is observed for longer.
     """
-    last = record.step
-    if last % WINDOW or last * 2 / 3 < kl_warmup:
-        return False
-    ends, means = _windows(record)
-    late = ends - WINDOW >= last * 2 / 3
-    if late.sum() < FEWEST_WINDOWS:
-        return False
-    since, values = ends[late] - last, means[late]
-    slope, level = np.polyfit(since, values, 1)
-    residuals = values - level - slope * since
-    span = since[-1] - since[0]
-    variance = np.sum(residuals**2) / (late.sum() - 2) / np.sum((since - since.mean()) ** 2)
-    return bool(slope * span <= max(np.sqrt(variance) * span, SMALLEST_RISE))
+
+    window = WINDOW
+
+    def is_met(self, record: FitRecord, kl_warmup: int, num_rows: int) -> bool:
+        """True if the run can end. The division of steps into reports does not matter.
+
+        :param record: record up to the last report.
+        :param kl_warmup: number of the first steps, which are left out.
+        :param num_rows: N, the number of rows of the data.
+        """
+        last = record.step
+        if last % self.window or last * 2 / 3 < kl_warmup:
+            return False
+        ends, means = _windows(record, self.window)
+        late = ends - self.window >= last * 2 / 3
+        if late.sum() < FEWEST_WINDOWS:
+            return False
+        since, values = ends[late] - last, means[late]
+        slope, level = np.polyfit(since, values, 1)
+        residuals = values - level - slope * since
+        span = since[-1] - since[0]
+        variance = np.sum(residuals**2) / (late.sum() - 2) / np.sum((since - since.mean()) ** 2)
+        return bool(slope * span <= max(np.sqrt(variance) * span, SMALLEST_RISE))
 
 
-def _windows(record: FitRecord) -> tuple[np.ndarray, np.ndarray]:
-    """The last steps of the whole windows of a record, and the mean objectives of each."""
+@dataclass(frozen=True)
+class NoRise:
+    """The rule that the mean objective of some steps is not above that of as many steps before.
+
+    For ``gi.fit(..., until_converged=NoRise(tol, steps))``; scikit-learn calls the two numbers
+    ``tol`` and ``n_iter_no_change``. KL warm-up is left out.
+
+    :param tol: the smallest rise that counts, in nats per row.
+    :param steps: number of steps of each mean.
+    :raises ValueError: if `tol` is negative or not finite, or `steps` is not a positive integer.
+    :raises TypeError: if one of them is not a number.
+    """
+
+    tol: float
+    steps: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", positive_integer("steps", self.steps))
+        if self.tol != 0:
+            object.__setattr__(self, "tol", positive_number("tol", self.tol))
+
+    @property
+    def window(self) -> int:
+        """The number of steps of each mean."""
+        return self.steps
+
+    def is_met(self, record: FitRecord, kl_warmup: int, num_rows: int) -> bool:
+        """True if the run can end.
+
+        :param record: record up to the last report.
+        :param kl_warmup: number of the first steps, which are left out.
+        :param num_rows: N, the number of rows of the data.
+        """
+        if record.step % self.steps or record.step - 2 * self.steps < kl_warmup:
+            return False
+        _, means = _windows(record, self.steps)
+        return bool(means[-1] - means[-2] <= self.tol * num_rows)
+
+
+StopRule: TypeAlias = LevelLastThird | NoRise
+
+
+def stop_rule(until_converged: bool | NoRise) -> StopRule | None:
+    """The rule for an argument of :func:`gpflow_gi.fit`; None if a run takes all its steps.
+
+    :raises TypeError: if it is neither True, False nor a :class:`NoRise`.
+    """
+    if isinstance(until_converged, NoRise):
+        return until_converged
+    if not isinstance(until_converged, bool):
+        raise TypeError(
+            "until_converged must be True, False or a gpflow_gi.training.NoRise(tol, steps), but "
+            f"is {shown(until_converged)}."
+        )
+    return LevelLastThird() if until_converged else None
+
+
+def _windows(record: FitRecord, window: int) -> tuple[np.ndarray, np.ndarray]:
+    """The last steps of the whole windows of a record, and the mean objective of each."""
     ends = np.array([report.step for report in record.reports])
     values = np.array([_value(report, record.reports[-1]) for report in record.reports])
     sums = np.cumsum(values * np.diff([0, *ends]))
-    at = np.flatnonzero(ends % WINDOW == 0)
-    whole = np.diff([0, *ends[at]]) == WINDOW
-    return ends[at][whole], (np.diff([0.0, *sums[at]]) / WINDOW)[whole]
+    at = np.flatnonzero(ends % window == 0)
+    whole = np.diff([0, *ends[at]]) == window
+    return ends[at][whole], (np.diff([0.0, *sums[at]]) / window)[whole]
 
 
 def _value(report: Report, last: Report) -> float:

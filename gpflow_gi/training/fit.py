@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from ..core.random import Seed
 from ..objectives.objective import Objective
+from .convergence import NoRise, stop_rule
 from .record import ConvergenceWarning, FitRecord, Report
 from .run import Run
 from .settings import Settings, objective_of
@@ -24,7 +25,7 @@ def fit(
     learning_rate: Any = None,
     num_samples: int | None = None,
     kl_warmup: int = 0,
-    until_converged: bool = False,
+    until_converged: bool | NoRise = False,
     objective: Objective | None = None,
     temperature: float = 1.0,
     augment: Callable[[tf.Tensor, tf.Tensor], Any] | None = None,
@@ -79,9 +80,9 @@ def fit(
         not a bound, and progress does not call it ELBO.
     :param until_converged: True to end the run when, in the last third of its steps, the objective
         has risen by no more than its noise or by less than a nat. This takes at least 600 steps,
-        and KL warm-up must be over before that third. The record then has
-        ``stopped="converged"``. The decision depends on the numbers of training alone, not on the
-        speed of the machine.
+        and KL warm-up must be over before that third. A :class:`~gpflow_gi.training.NoRise` for
+        another rule. The record then has ``stopped="converged"``. The decision depends on the
+        numbers of training alone, not on the speed of the machine.
     :param objective: the objective to maximise: :class:`~gpflow_gi.objectives.Elbo` by default,
         another of :mod:`gpflow_gi.objectives`, or your own subclass of
         :class:`~gpflow_gi.objectives.Objective`. Progress and record call only the first one ELBO.
@@ -142,7 +143,7 @@ def fit(
         learning_rate=learning_rate,
         num_samples=num_samples,
         kl_warmup=kl_warmup,
-        until_converged=until_converged,
+        until_converged=stop_rule(until_converged),
         objective=objective_of(objective, temperature, augment),
         callbacks=() if callbacks is None else callbacks,
         progress=progress,

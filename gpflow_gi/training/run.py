@@ -13,7 +13,7 @@ from ..objectives import AugmentedBound, Elbo, TemperedBound
 from ..objectives.augmented import check_augment
 from .checkpoints import Checkpoints, describe_data, describe_parameters
 from .compiled_loop import kind_of
-from .convergence import WINDOW, has_converged, shortcoming_of
+from .convergence import shortcoming_of
 from .description import describe_function, describe_model
 from .guard import Snapshots
 from .learning_rate import Schedule, describe_optimizer, make_optimizer, plain_number
@@ -105,7 +105,8 @@ class Run:
                 f"already, more than steps={settings.steps}."
             )
         self._seconds = self.record.seconds
-        self._pace = Pace(settings.steps, WINDOW if settings.until_converged else None)
+        rule = settings.until_converged
+        self._pace = Pace(settings.steps, None if rule is None else rule.window)
         changing = [*model.variables, *objective.trainable_variables, *self._optimizer.variables]
         self._snapshots = Snapshots(self._steps, changing)
         self._recoveries = Recoveries(
@@ -150,8 +151,9 @@ class Run:
     @property
     def is_done(self) -> bool:
         """True after the last step, or where training has converged and that was to end it."""
-        converged = self._settings.until_converged and self.record.stopped == "converged"
-        return converged or self.step == self._settings.steps
+        if self._settings.until_converged is not None and self.record.stopped == "converged":
+            return True
+        return self.step == self._settings.steps
 
     def train(self) -> None:
         """Take the missing steps.
@@ -175,7 +177,7 @@ class Run:
                     bar.report(report)
                     if self._checkpoints is not None:
                         self._checkpoints.save_if_due(self.record)
-                    if settings.until_converged and has_converged(self.record, settings.kl_warmup):
+                    if self._has_converged():
                         self.record.stopped = "converged"
                     self._call_back(report)
             except KeyboardInterrupt:
@@ -184,6 +186,12 @@ class Run:
                 raise
         self.record.shortcoming = shortcoming_of(self.record, self._num_rows)
         self._save()
+
+    def _has_converged(self) -> bool:
+        rule = self._settings.until_converged
+        if rule is None:
+            return False
+        return rule.is_met(self.record, self._settings.kl_warmup, self._num_rows)
 
     def _call_back(self, report: Report) -> None:
         for callback in self._settings.callbacks:

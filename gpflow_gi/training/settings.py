@@ -12,6 +12,7 @@ import tensorflow as tf
 from ..core.random import Seed
 from ..core.validation import non_negative_integer, positive_integer, positive_number, shown
 from ..objectives import AugmentedBound, Elbo, Objective, TemperedBound
+from .convergence import StopRule
 from .record import Report
 
 
@@ -32,7 +33,7 @@ class Settings:
     learning_rate: Any
     num_samples: int | None
     kl_warmup: int
-    until_converged: bool
+    until_converged: StopRule | None
     objective: Objective
     callbacks: Sequence[Callable[[Report], Any]]
     progress: bool
@@ -54,9 +55,8 @@ class Settings:
         }
         for name, checked in checks.items():
             object.__setattr__(self, name, checked(name, getattr(self, name)))
-        for name in ("recover", "until_converged"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name} must be True or False, but is {getattr(self, name)!r}.")
+        if not isinstance(self.recover, bool):
+            raise TypeError(f"recover must be True or False, but is {self.recover!r}.")
         if self.seed is None and self.checkpoint_dir is not None:
             raise ValueError(
                 "A run with a checkpoint_dir needs a seed, to be the same when resumed."

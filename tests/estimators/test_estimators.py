@@ -207,12 +207,21 @@ def test_tensorflow_is_imported_in_fit_and_not_before():
         ({"steps": 1e3}, "steps must be an integer"),
         ({"learning_rate": -0.1}, "learning_rate must be positive"),
         ({"learning_rate": "fast"}, "learning_rate must be a number"),
+        ({"tol": -1.0}, "tol must be positive"),
+        ({"tol": 1.0, "n_iter_no_change": 0}, "n_iter_no_change must be an integer"),
     ],
 )
 def test_settings_are_checked_before_training(setting, message, waves):
     estimator = DeepGPRegressor(**{**SMALL, "steps": 10**9, **setting})
     with pytest.raises(ValueError, match=message):
         estimator.fit(*waves)
+
+
+def test_training_stops_when_the_bound_no_longer_rises(waves):
+    estimator = DeepGPRegressor(**{**SMALL, "steps": 1000}, tol=1e9, n_iter_no_change=20)
+    # After a quarter of the steps for KL warm-up, two means of 20 steps.
+    assert estimator.fit(*waves).n_iter_ == 300
+    assert estimator.fit_record_.stopped == "converged"
 
 
 @pytest.mark.slow

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gpflow_gi as gi
-from gpflow_gi.training import ConvergenceWarning, FitRecord, Report
-from gpflow_gi.training.convergence import WINDOW, has_converged, shortcoming_of
+from gpflow_gi.training import ConvergenceWarning, FitRecord, NoRise, Report
+from gpflow_gi.training.convergence import WINDOW, LevelLastThird, shortcoming_of
 
 from .models import LinearModel, linear_data, train
 
@@ -112,9 +112,10 @@ def curve(rise, scale=3.0, steps=6000, report=WINDOW, seed=0):
     ]
 
 
-def first_stop(reports, kl_warmup=0):
+def first_stop(reports, kl_warmup=0, rule=None):
+    rule = rule or LevelLastThird()
     for i in range(len(reports)):
-        if has_converged(FitRecord(reports=reports[: i + 1]), kl_warmup):
+        if rule.is_met(FitRecord(reports=reports[: i + 1]), kl_warmup, num_rows=10):
             return reports[i].step
     return None
 
@@ -200,3 +201,38 @@ def test_a_callback_stops_the_run(how, tmp_path):
     train(other, (X, Y), steps=record.step)
     np.testing.assert_array_equal(model.mean, other.mean)
     assert train(LinearModel(12), (X, Y), steps=200, checkpoint_dir=tmp_path).stopped is None
+
+
+def test_no_rise_compares_two_means():
+    """A rise of 0.01 nats a step is 2 nats in 200 steps: 0.2 per row of ten."""
+    reports = curve(lambda at: 0.01 * at, scale=0.0)
+    assert first_stop(reports, rule=NoRise(0.19, 200)) is None
+    assert first_stop(reports, rule=NoRise(0.21, 200)) == 400
+    assert first_stop(reports, kl_warmup=210, rule=NoRise(0.21, 200)) == 800
+    falling = curve(lambda at: -0.01 * at, scale=0.0)
+    assert first_stop(falling, rule=NoRise(0.0, 50)) == 100
+
+
+@pytest.mark.compiled
+def test_fit_takes_the_rule():
+    model = LinearModel(12)
+    record = train(model, linear_data(12), steps=500, until_converged=NoRise(1e9, 30))
+    assert (record.step, record.stopped) == (60, "converged")
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ((-1.0, 10), ValueError, "tol must be positive"),
+        ((np.nan, 10), ValueError, "tol must be"),
+        ((0.1, 0), ValueError, "steps must be"),
+    ],
+)
+def test_a_rule_is_checked(settings, error, message):
+    with pytest.raises(error, match=message):
+        NoRise(*settings)
+
+
+def test_until_converged_is_checked():
+    with pytest.raises(TypeError, match="until_converged must be True, False or a"):
+        train(LinearModel(12), linear_data(12), steps=5, until_converged=1e-3)
