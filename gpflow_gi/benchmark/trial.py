@@ -48,13 +48,14 @@ class Measured:
     """Measures of a trained model.
 
     :param held_out: the rows held out, and what was predicted for them.
-    :param metrics: "elbo" per row, and those of rows held out.
-    :param standard_errors: over rows, of those that are means; that of the bound is over samples.
+    :param metrics: "elbo" per row, None where there is no bound, and those of rows held out.
+    :param standard_errors: over rows, of those that are means; that of the bound is over samples,
+        and None where there is no bound.
     """
 
     held_out: HeldOut
-    metrics: Mapping[str, float]
-    standard_errors: Mapping[str, float]
+    metrics: Mapping[str, float | None]
+    standard_errors: Mapping[str, float | None]
 
     @classmethod
     def of(cls, trained: Trained, rows: Rows) -> Measured:
@@ -64,6 +65,7 @@ class Measured:
         :param rows: that it was trained on, and others.
         """
         bound, N = trained.bound(), len(rows.X)
+        elbo, error = (None, None) if bound is None else (number / N for number in bound)
         components = trained.predict(rows.X_test)
         if not all(np.isfinite(values).all() for values in components):
             raise ArithmeticError("predictions of held-out rows are not finite.")
@@ -77,13 +79,13 @@ class Measured:
             for name, values in (by_row | inside).items()
         }
         metrics_ = {
-            "elbo": bound.value / N,
+            "elbo": elbo,
             **{name: means[name] for name in by_row},
             "rmse": held_out.rmse,
             "pit_error": metrics.calibration_error(held_out.pit),
             **{name: means[name] for name in inside},
         }
-        return cls(held_out, metrics_, {"elbo": bound.standard_error / N, **errors})
+        return cls(held_out, metrics_, {"elbo": error, **errors})
 
 
 def run_trial(
@@ -96,10 +98,11 @@ def run_trial(
     """Train a method on one split, and measure it on the rows held out.
 
     Columns are standardised by the rows to train on. Bounds are per row and for the standardised
-    target, in nats; all else is for the target in its own unit: the log density of the predictive
-    mixture in nats, CRPS (closed form) and RMSE in the target's unit. "pit_error" is
-    :func:`gpflow_gi.metrics.calibration_error`, "coverage_90" the share of targets in the central
-    intervals of probability 0.9. Standard errors are over rows, that of the bound over samples.
+    target, in nats, and None where the posterior has no density; all else is for the target in its
+    own unit: the log density of the predictive mixture in nats, CRPS (closed form) and RMSE in the
+    target's unit. "pit_error" is :func:`gpflow_gi.metrics.calibration_error`, "coverage_90" the
+    share of targets in the central intervals of probability 0.9. Standard errors are over rows,
+    that of the bound over samples.
 
     :param dataset: a name of :func:`gpflow_gi.datasets.uci`, or a table of your own.
     :param split: which split; see :func:`gpflow_gi.datasets.standard_split`.

@@ -6,6 +6,7 @@ of them; all are trained and measured on the same rows. The sparse GP is there t
 helps at all.
 """
 
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -33,13 +34,15 @@ class Result:
     """What became of one model.
 
     :param name: what the model is called in reports.
-    :param record: of its training.
+    :param record: of its training; an empty one if that was not by :func:`gpflow_gi.fit`.
     :param measured: on the rows trained on and those held out.
+    :param seconds: of building and training it, compilation included.
     """
 
     name: str
     record: FitRecord
     measured: Measured
+    seconds: float
 
     @cached_property
     def interval(self) -> tuple[Array, Array]:
@@ -118,11 +121,11 @@ def compare(
     outcomes: list[Result | Failure] = []
     for i, method in enumerate(methods, 1):
         announce(method.title)
-        record = None
+        record, started = None, time.perf_counter()
         try:
             trained = train_method(method, budget, rows.X, rows.Y, settings.seed, progress)
-            record = trained.record
-            result = Result(method.title, record, Measured.of(trained, rows))
+            record, seconds = trained.record, time.perf_counter() - started
+            result = Result(method.title, record, Measured.of(trained, rows), seconds)
             _ = result.interval  # all that can fail, here
             outcomes.append(result)
         except Exception as error:

@@ -11,7 +11,7 @@ from .tables import Table
 
 
 def results(table: Table) -> str:
-    """Best in bold, tied in italics."""
+    """Best in bold, tied in italics, and the footnote."""
     around = {"best": "**", "tied": "*", "": ""}
     rows = [
         (
@@ -21,7 +21,8 @@ def results(table: Table) -> str:
         )
         for dataset, n, cells in table.rows
     ]
-    return _table(("data set", "splits", *map(escaped, table.methods)), rows)
+    lines = _table(("data set", "splits", *map(escaped, table.methods)), rows)
+    return f"{lines}\n\n{escaped(table.footnote)}" if table.footnote else lines
 
 
 def failures(found: pd.DataFrame) -> str:
