@@ -90,7 +90,7 @@ def copy_tutorials() -> None:
 copy_tutorials()
 
 
-WITHOUT_A_PAGE = {"ABC", "object", "Classifier", "Estimator", "Regressor"}
+WITHOUT_A_PAGE = {"ABC", "object", "Classifier", "Estimator", "Regressor", "WeightFiles"}
 
 
 def known_bases(bases: list[Any]) -> list[Any]:

@@ -230,6 +230,12 @@ def test_settings_fit_the_data(capsys, compare_that, csv, tmp_path):
         (["--model", "bnn", "--widths", "8,0"], "--widths: must be whole numbers of at least 1"),
         (["--model", "bnn", "--prior", "normal"], "--prior: invalid choice"),
         (["--model", "network"], "--model: invalid choice"),
+        (["--methods", ","], "--methods: must be names with commas"),
+        (
+            ["--methods", "svgp,bnn-map"],
+            "--methods: there is no 'bnn-map' with --model deep-gp; there are svgp, dgp-local,",
+        ),
+        (["--model", "bnn", "--methods", "bnn-swag"], "bnn-laplace, bnn-ensemble, bnn-map."),
     ],
 )
 def test_options_of_the_other_model(capsys, arguments, said):
@@ -246,11 +252,15 @@ def test_networks_are_set_up_as_asked(capsys, compare_that, csv):
     compare_that(remember)
     data = ["compare", "--data", csv(random_csv(30)), "--target", "y", "--model", "bnn"]
     main(data)
-    main([*data, "--widths", "7,8,9", "--prior", "scale"])
+    main([*data, "--widths", "7,8,9", "--prior", "scale", "--methods", "bnn-map,svgp"])
     assert [(s.model, s.widths, s.prior) for s in asked] == [
         ("bnn", (50, 50), "neal"),
         ("bnn", (7, 8, 9), "scale"),
     ]
+    usual, chosen = (settings.methods() for settings in asked)
+    assert [one.name for one in usual] == ["svgp", "bnn-factorised", "bnn-local", "bnn-global"]
+    assert [one.name for one in chosen] == ["bnn-map", "svgp"]
+    assert chosen[0].settings["widths"] == (7, 8, 9) and chosen[0].settings["prior"] == "scale"
     assert "Hidden units: 7, 8, 9. Prior: scale." in " ".join(capsys.readouterr().out.split())
 
 

@@ -226,11 +226,23 @@ def test_the_mathematics_runs(capsys):
 
 
 def test_contributing_runs():
-    run("contributing.md", {})
+    names: dict = {}
+    run("contributing.md", names)
     blocks = re.findall(
         r"^```python\n(.*?)^```$", (DOCS / "contributing.md").read_text("utf-8"), re.S | re.M
     )
-    assert len(blocks) == 2 and all(len(block.splitlines()) <= 40 for block in blocks)
+    assert len(blocks) == 3 and all(len(block.splitlines()) <= 40 for block in blocks)
+
+    # The layer's draws are functions, and posteriors over all weights take it as it is.
+    X, Y, prior = names["X"], names["Y"], gi.posteriors.Prior()
+    layers = [names["Shortcut"](1, 1, prior)]
+    model = gi.models.DeepGP(layers, gpflow.likelihoods.Gaussian(0.1), num_data=20)
+    draws = model.sample_functions(3, seed=0)
+    np.testing.assert_allclose(draws(X[:5]), draws(X)[:, :5])
+    slopes = np.diff(draws(X) - X, axis=1)
+    np.testing.assert_allclose(slopes, slopes[:, :1] * np.ones((1, 19, 1)))
+    found = gi.inference.laplace(model, (X, Y)).log_evidence
+    np.testing.assert_allclose(found, names["gpr"].log_marginal_likelihood())
 
 
 def test_troubleshooting_runs(capsys):

@@ -103,7 +103,7 @@ def test_half_the_learning_rates():
     differences = differences.set_index(["metric", "dataset", "method", "other"])
     found = differences.loc["elbo", "boston", "dgp-global-2", "dgp-local-2"]
     said = (
-        f"ahead of global ones on boston, by {-found.difference:.3f} ± {found.standard_error:.3f}"
+        f"better than global ones on boston, by {-found.difference:.3f} ± {found.standard_error:.3f}"
     )
     assert said in WORDS
 
@@ -121,7 +121,7 @@ def test_trials_at_the_paper_budget():
     )
     methods = ("dgp-local-2", "dgp-global-2", "bnn-global")
     columns = [(metric, digits, m) for metric, digits in METRICS for m in methods]
-    _, *rows = rows_of("Twenty-one trials are all")
+    _, *rows = rows_of("There are only 21 trials")
     cells = {
         (*place.split(", split "), *column): cell
         for place, *row in rows
@@ -138,7 +138,7 @@ def test_differences_at_the_paper_budget():
     table = table.set_index(["metric", "dataset", "method", "other"])
     for metric, said in (
         ("elbo", "on yacht by 0.265 ± 0.014 nats per row"),
-        ("log_density", "ahead on yacht by 0.12 ± 0.05,"),
+        ("log_density", "better on yacht by 0.12 ± 0.05,"),
     ):
         number, error = re.search(r"([\d.]+) ± ([\d.]+)", said).groups()
         digits = len(number.partition(".")[2])

@@ -9,7 +9,7 @@ class Budget:
 
     :param name: name of the budget in records; results of budgets with different names are never
         averaged.
-    :param steps: number of steps of Adam.
+    :param steps: number of steps of Adam; of a search for the most probable weights, at most.
     :param learning_rate: learning rate of Adam in the first half of the steps.
     :param last_learning_rate: the same, in the second half.
     :param kl_warmup: steps over which the weight of the KL term rises to 1.
@@ -44,7 +44,8 @@ QUICK = Budget(
     num_test_samples=100,
     num_elbo_samples=20,
 )
-"""Under a minute per trial on one core, except for exact GPs on more than a thousand rows."""
+"""Under a minute per trial on one core, except for exact GPs on more than a thousand rows, and for
+Laplace approximations and ensembles, which take up to one and a half on small sets."""
 
 PAPER = Budget(
     name="paper",

@@ -6,6 +6,9 @@ inputs, but at most 30, with linear mean functions (Salimbeni & Deisenroth 2017)
 hidden layers of 50 ReLU units. The budget sets inducing points, samples and training. Everything
 else, such as the start of training, is the default of the function that builds the model. A change
 of such a default requires a new version of the library, which is part of every trial's key.
+
+Networks by a method for all weights at once have the noise variance under which left-out rows are
+most likely; :mod:`gpflow_gi.benchmark.all_weights` says why.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,6 +22,12 @@ RASMUSSEN = "Rasmussen & Williams 2006, Gaussian processes for machine learning,
 TITSIAS = "Titsias 2009, Variational learning of inducing variables; GPflow's SGPR"
 MACKAY = "MacKay 1992, Bayesian interpolation; scikit-learn's BayesianRidge"
 BLUNDELL = "Blundell et al. 2015, Weight uncertainty in neural networks"
+MACKAY_NETWORKS = "MacKay 1992, A practical Bayesian framework for backpropagation networks"
+IMMER = "Immer, Korzepa & Bauer 2021, Improving predictions of BNNs via local linearization"
+LAKSHMINARAYANAN = (
+    "Lakshminarayanan, Pritzel & Blundell 2017, Simple and scalable predictive uncertainty "
+    "estimation using deep ensembles"
+)
 OURS = "settings of ours"
 
 MODELS = ("linear", "gp", "svgp", "deep-gp", "bnn")
@@ -26,6 +35,19 @@ MODELS = ("linear", "gp", "svgp", "deep-gp", "bnn")
 
 MOST_EXACT_ROWS = 2000
 """Largest number of rows for an exact GP: time grows with its cube."""
+
+MOST_FULL_WEIGHTS = 5000
+"""Weights up to which the covariance of a Laplace approximation is full: a matrix of 200 MB."""
+
+ALL_WEIGHTS = {
+    "laplace": ("Laplace", f"{MACKAY_NETWORKS}; {IMMER}", {"most_full_weights": MOST_FULL_WEIGHTS}),
+    "ensemble": ("ensemble", LAKSHMINARAYANAN, {"num_members": 5}),
+    "map": ("MAP", MACKAY_NETWORKS, {}),
+}
+"""Methods for all weights of a network at once: title, source, and settings of their own."""
+
+NO_BOUND = "A posterior without a density has no bound."
+"""Why a trial may be done and have no bound."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +115,26 @@ def _networks() -> list[Method]:
     ]
 
 
+def _networks_at_once() -> list[Method]:
+    return [
+        Method(
+            name=f"bnn-{inference}",
+            title=f"BNN, {title}",
+            model="bnn",
+            source=source,
+            settings={
+                "inference": inference,
+                "prior": "neal",
+                "widths": [50, 50],
+                "noise_share": 0.2,
+                "noise_searches": 7,
+                **settings,
+            },
+        )
+        for inference, (title, source, settings) in ALL_WEIGHTS.items()
+    ]
+
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in [
@@ -111,6 +153,7 @@ METHODS: dict[str, Method] = {
         Method("svgp", "Sparse GP", "svgp", HENSMAN),
         *_deep_gps(),
         *_networks(),
+        *_networks_at_once(),
     ]
 }
 

@@ -16,12 +16,14 @@ from gpflow_gi import architectures
 from gpflow_gi.architectures.start import centres
 from gpflow_gi.bounds import Estimate, estimate_elbo
 from gpflow_gi.metrics.held_out import predictive_components
+from gpflow_gi.models import NoDensityError
 from gpflow_gi.training import FitRecord, NoRise, fit
 from gpflow_gi.training.learning_rate import falling_rate
 from gpflow_gi.training.record import notes_not_warnings
 
+from . import all_weights
 from .budgets import Budget
-from .methods import Method
+from .methods import ALL_WEIGHTS, Method
 
 Array = NDArray[np.float64]
 
@@ -100,15 +102,15 @@ class Trained:
     :param predict: function from inputs [n, D] to means and variances of the mixture, each
         [S, n, 1].
     :param bound: estimates the bound on the log evidence in nats, or returns the log evidence if it
-        is known.
-    :param steps: number of steps of the optimiser.
+        is known. It returns None if there is no bound: the posterior has no density.
+    :param steps: number of steps of the optimiser; of a search for a maximum, the largest number.
     :param num_parameters: number of trained parameters.
     :param hyperparameters: final values of the small hyperparameters.
     :param record: record of training; empty if that was not by :func:`gpflow_gi.fit`.
     """
 
     predict: Callable[[Array], tuple[Array, Array]]
-    bound: Callable[[], Estimate]
+    bound: Callable[[], Estimate | None]
     steps: int
     num_parameters: int
     hyperparameters: Mapping[str, Any]
@@ -129,6 +131,8 @@ def train_method(
         return _linear(method.settings, X, Y)
     if method.model == "gp":
         return _gp(method.settings, budget, X, Y, seed)
+    if method.settings.get("inference") in ALL_WEIGHTS:
+        return _all_weights(method.settings, budget, X, Y, seed)
     return _by_adam(method, budget, X, Y, seed, progress)
 
 
@@ -215,6 +219,27 @@ def _by_adam(
         num_parameters=_num_parameters(model),
         hyperparameters=_few_numbers(model),
         record=record,
+    )
+
+
+def _all_weights(
+    settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: int
+) -> Trained:
+    found = all_weights.find(settings, budget, X, Y, seed)
+    q = found.posterior
+
+    def bound() -> Estimate | None:
+        try:
+            return estimate_elbo(q, (X, Y), budget.num_elbo_samples, seed=seed)
+        except NoDensityError:
+            return None
+
+    return Trained(
+        predict=lambda inputs: found.components(inputs, seed),
+        bound=bound,
+        steps=found.steps,
+        num_parameters=found.num_weights + 1,  # and the noise variance
+        hyperparameters=_few_numbers(q.network),
     )
 
 

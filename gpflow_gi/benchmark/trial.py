@@ -48,13 +48,14 @@ class Measured:
     """Measures of a trained model.
 
     :param held_out: the held-out rows and their predictions.
-    :param metrics: "elbo" per row, and measures on the held-out rows.
-    :param standard_errors: over rows, for metrics that are means; for the bound over samples.
+    :param metrics: "elbo" per row, None if there is no bound, and measures on the held-out rows.
+    :param standard_errors: over rows, for metrics that are means; for the bound over samples,
+        and None if there is no bound.
     """
 
     held_out: HeldOut
-    metrics: Mapping[str, float]
-    standard_errors: Mapping[str, float]
+    metrics: Mapping[str, float | None]
+    standard_errors: Mapping[str, float | None]
 
     @classmethod
     def of(cls, trained: Trained, rows: Rows) -> Measured:
@@ -64,6 +65,7 @@ class Measured:
         :param rows: training rows and test rows.
         """
         bound, N = trained.bound(), len(rows.X)
+        elbo, error = (None, None) if bound is None else (number / N for number in bound)
         components = trained.predict(rows.X_test)
         if not all(np.isfinite(values).all() for values in components):
             raise ArithmeticError("predictions of held-out rows are not finite.")
@@ -77,13 +79,13 @@ class Measured:
             for name, values in (by_row | inside).items()
         }
         metrics_ = {
-            "elbo": bound.value / N,
+            "elbo": elbo,
             **{name: means[name] for name in by_row},
             "rmse": held_out.rmse,
             "pit_error": metrics.calibration_error(held_out.pit),
             **{name: means[name] for name in inside},
         }
-        return cls(held_out, metrics_, {"elbo": bound.standard_error / N, **errors})
+        return cls(held_out, metrics_, {"elbo": error, **errors})
 
 
 def run_trial(
@@ -96,10 +98,11 @@ def run_trial(
     """Train a method on one split, and measure it on the held-out rows.
 
     Columns are standardised by the training rows. Bounds are per row and for the standardised
-    target, in nats; everything else is for the target in its own unit: the log density of the
-    predictive mixture in nats, CRPS (closed form) and RMSE in the target's unit. "pit_error" is
-    :func:`gpflow_gi.metrics.calibration_error`, "coverage_90" the share of targets in the central
-    intervals of probability 0.9. Standard errors are over rows, for the bound over samples.
+    target, in nats, and None if the posterior has no density; everything else is for the target in
+    its own unit: the log density of the predictive mixture in nats, CRPS (closed form) and RMSE in
+    the target's unit. "pit_error" is :func:`gpflow_gi.metrics.calibration_error`, "coverage_90" the
+    share of targets in the central intervals of probability 0.9. Standard errors are over rows, for
+    the bound over samples.
 
     :param dataset: a name of :func:`gpflow_gi.datasets.uci`, or a table of your own.
     :param split: number of the split; see :func:`gpflow_gi.datasets.standard_split`.

@@ -81,6 +81,14 @@ def list_of(parse: Callable[[str], Any], what: str) -> Callable[[str], tuple[Any
     return parse_list
 
 
+def names(text: str) -> tuple[str, ...]:
+    """A type for argparse: names with commas between them, each of them once."""
+    found = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not found:
+        raise argparse.ArgumentTypeError(f"must be names with commas between them, but is {text!r}")
+    return found
+
+
 widths = list_of(count, "whole numbers of at least 1 with commas between them, such as 50,50")
 
 

@@ -41,7 +41,7 @@ def add_to(commands: Any) -> None:
     what.add_argument(
         "--datasets",
         metavar="NAME,NAME",
-        type=_names,
+        type=arguments.names,
         default=(),
         help="UCI regression sets; see --list",
     )
@@ -49,7 +49,7 @@ def add_to(commands: Any) -> None:
     what.add_argument(
         "--methods",
         metavar="NAME,NAME",
-        type=_names,
+        type=arguments.names,
         default=tuple(METHODS),
         help="what is compared; see --list (default: all)",
     )
@@ -119,14 +119,6 @@ def add_to(commands: Any) -> None:
         help="folder for the records (default: %(default)s)",
     )
     benchmark.set_defaults(run=run)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    """Names separated by commas, without repetitions."""
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    if not names:
-        raise argparse.ArgumentTypeError(f"must be names with commas between them, but is {text!r}")
-    return names
 
 
 def _splits(text: str) -> Sequence[int]:

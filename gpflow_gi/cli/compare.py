@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gpflow_gi.benchmark.results_folder import ResultsFolderError, check_results_folder
-from gpflow_gi.experiments.settings import FILES, MODELS, PRIORS, Settings
+from gpflow_gi.experiments.settings import FILES, MODELS, PRIORS, USUAL, Settings
 
 from . import arguments
 from .console import FAILED, INTERRUPTED, MISUSED, announce, import_noise_hidden, say, say_error
@@ -44,6 +44,16 @@ def add_to(commands: Any) -> None:
         choices=MODELS,
         default=default.model,
         help="deep GPs, or Bayesian neural networks (default: %(default)s)",
+    )
+    models.add_argument(
+        "--methods",
+        dest="compared",
+        metavar="NAME,NAME",
+        type=arguments.names,
+        default=default.compared,
+        help="what is compared, in this order: svgp, and dgp-local, dgp-global or "
+        f"{', '.join(name for name in replace(default, model='bnn').known() if name != 'svgp')} "
+        f"(default: {','.join(USUAL['deep-gp'])} or {','.join(USUAL['bnn'])})",
     )
     models.add_argument(
         "--layers",
@@ -121,14 +131,21 @@ _OF_MODEL = {
 def _settings(options: argparse.Namespace) -> Settings:
     """The settings from the options.
 
-    :raises ValueError: if an option does not apply to the model.
+    :raises ValueError: if an option or a method does not apply to the model.
     """
     given = {f.name: getattr(options, f.name) for f in fields(Settings)}
     for model, names in _OF_MODEL.items():
         for name, option in names.items():
             if model != options.model and given[name] is not None:
                 raise ValueError(f"{option} needs --model {model}, but it is {options.model}.")
-    return Settings(**{name: value for name, value in given.items() if value is not None})
+    settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    for name in settings.compared:
+        if name not in settings.known():
+            raise ValueError(
+                f"--methods: there is no {name!r} with --model {settings.model}; there are "
+                f"{', '.join(settings.known())}."
+            )
+    return settings
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ same number of them. All are trained and measured on the same rows. The sparse G
 depth helps.
 """
 
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -33,13 +34,15 @@ class Result:
     """Results of one model.
 
     :param name: name of the model in reports.
-    :param record: record of its training.
+    :param record: record of its training; empty if that was not by :func:`gpflow_gi.fit`.
     :param measured: measures on the training rows and on the held-out rows.
+    :param seconds: time of building and training it, including compilation.
     """
 
     name: str
     record: FitRecord
     measured: Measured
+    seconds: float
 
     @cached_property
     def interval(self) -> tuple[Array, Array]:
@@ -118,11 +121,11 @@ def compare(
     outcomes: list[Result | Failure] = []
     for i, method in enumerate(methods, 1):
         announce(method.title)
-        record = None
+        record, started = None, time.perf_counter()
         try:
             trained = train_method(method, budget, rows.X, rows.Y, settings.seed, progress)
-            record = trained.record
-            result = Result(method.title, record, Measured.of(trained, rows))
+            record, seconds = trained.record, time.perf_counter() - started
+            result = Result(method.title, record, Measured.of(trained, rows), seconds)
             _ = result.interval  # everything that can fail, fails here
             outcomes.append(result)
         except Exception as error:

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from tabulate import tabulate
 
 from gpflow_gi import plotting
+from gpflow_gi.benchmark.methods import NO_BOUND
 from gpflow_gi.benchmark.results_folder import ResultsFolderError, put_file, remove_file
 from gpflow_gi.core.json_file import versions, with_none_for_non_finite
 from gpflow_gi.core.printable import labels, printable
@@ -44,6 +45,9 @@ def table(comparison: Comparison) -> str:
     notes = [f"{failure.name} failed: {reason(failure)}" for failure in comparison.failures]
     for result in comparison.results:
         notes += [f"{result.name}: {_line(text)}" for text in result.record.notes]
+    without = [one.name for one in comparison.results if one.measured.metrics["elbo"] is None]
+    if without:
+        notes.append(f"No ELBO: {'; '.join(without)}. {NO_BOUND}")
     if comparison.left:
         notes.append(f"Not there yet: {'; '.join(comparison.left)}.")
     if comparison.results:
@@ -57,12 +61,12 @@ def _row(outcome: Result | Failure) -> tuple[str, ...]:
     found, record = outcome.measured.metrics, outcome.record
     return (
         outcome.name,
-        f"{found['elbo']:.3f}",
+        "-" if found["elbo"] is None else f"{found['elbo']:.3f}",
         f"{found['log_density']:.3f}",
         f"{found['rmse']:.4g}",
         f"{found['crps']:.4g}",
-        f"{1e3 * record.seconds_per_step:.3g}",
-        f"{record.compile_seconds + record.seconds:.1f}",
+        f"{1e3 * record.seconds_per_step:.3g}" if record.reports else "-",
+        f"{outcome.seconds:.1f}",
     )
 
 
@@ -91,7 +95,7 @@ def _how_to_read(comparison: Comparison) -> str:
 def _elbo_error(comparison: Comparison) -> str:
     """Text on the standard error of bounds that are means over samples."""
     errors = [result.measured.standard_errors["elbo"] for result in comparison.results]
-    known = [error for error in errors if math.isfinite(error) and error > 0]
+    known = [error for error in errors if error and math.isfinite(error)]
     return f", with a standard error of up to {max(known):.1g}" if known else ""
 
 
@@ -144,11 +148,13 @@ def _model(outcome: Result | Failure, log_scale: float) -> dict[str, Any]:
     if isinstance(outcome, Failure):
         return {**shared, "error": dict(outcome.error)}
     found, errors = outcome.measured.metrics, outcome.measured.standard_errors
+    elbo = found["elbo"]
     return {
         **shared,
-        "elbo_per_row": found["elbo"],
+        "seconds": outcome.seconds,
+        "elbo_per_row": elbo,
         "elbo_per_row_standard_error": errors["elbo"],
-        "elbo_per_row_original_scale": found["elbo"] - log_scale,
+        "elbo_per_row_original_scale": None if elbo is None else elbo - log_scale,
         "log_density": {"mean": found["log_density"], "standard_error": errors["log_density"]},
         "rmse": found["rmse"],
         "crps": {"mean": found["crps"], "standard_error": errors["crps"]},
@@ -157,11 +163,15 @@ def _model(outcome: Result | Failure, log_scale: float) -> dict[str, Any]:
     }
 
 
+def _trained_by_steps(comparison: Comparison) -> list[Result]:
+    return [result for result in comparison.results if result.record.reports]
+
+
 def training_figure(comparison: Comparison) -> Figure:
     """The bounds of all models against the step."""
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     ax = plotting.training_curves(
-        {result.name: result.record for result in comparison.results},
+        {result.name: result.record for result in _trained_by_steps(comparison)},
         figure.subplots(),
         num_data=len(comparison.train.Y),
     )
@@ -220,12 +230,15 @@ def write(comparison: Comparison, folder: Path) -> None:
         figure cannot be drawn.
     """
     numbers = json.dumps(as_json(comparison), indent=2, allow_nan=False)
-    figures = {"training_curves.png": training_figure, "predictions.png": predictions_figure}
+    figures = {
+        "training_curves.png": (training_figure, _trained_by_steps(comparison)),
+        "predictions.png": (predictions_figure, comparison.results),
+    }
     with _names_as_they_are():
         put_file(folder / "results.json", f"{numbers}\n".encode())
         put_file(folder / "table.txt", f"{table(comparison)}\n".encode())
-        for name, draw in figures.items():
-            if comparison.results:
+        for name, (draw, shown) in figures.items():
+            if shown:
                 try:
                     picture = _picture(draw(comparison))
                 except Exception as error:  # the models that are still to come must not be lost

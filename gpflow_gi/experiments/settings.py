@@ -1,10 +1,10 @@
 """Settings of a comparison, readable without importing TensorFlow."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpflow_gi.benchmark.budgets import Budget
-from gpflow_gi.benchmark.methods import HENSMAN, OBER, Method
+from gpflow_gi.benchmark.methods import METHODS, Method
 
 FILES = ("results.json", "table.txt", "training_curves.png", "predictions.png")
 """Files that a comparison writes."""
@@ -12,12 +12,19 @@ FILES = ("results.json", "table.txt", "training_curves.png", "predictions.png")
 MODELS = ("deep-gp", "bnn")
 PRIORS = ("neal", "standard", "scale")
 
+USUAL = {
+    "deep-gp": ("svgp", "dgp-local", "dgp-global"),
+    "bnn": ("svgp", "bnn-factorised", "bnn-local", "bnn-global"),
+}
+"""The names of what is compared if nothing else is asked for, by the kind of model."""
+
 
 @dataclass(frozen=True)
 class Settings:
     """The settings that all compared models share.
 
     :param model: kind of model, "deep-gp" or "bnn".
+    :param compared: names of :meth:`known`, in the order of training; empty for the usual ones.
     :param num_layers: number of GP layers of the deep GPs.
     :param widths: widths of the networks' hidden layers.
     :param prior: prior over the networks' weights, "neal", "standard" or "scale".
@@ -34,6 +41,7 @@ class Settings:
     """
 
     model: str = "deep-gp"
+    compared: tuple[str, ...] = ()
     num_layers: int = 2
     widths: tuple[int, ...] = (50, 50)
     prior: str = "neal"
@@ -62,23 +70,20 @@ class Settings:
             num_elbo_samples=self.num_test_samples,
         )
 
+    def known(self) -> dict[str, Method]:
+        """The methods that can be compared, by name: those of the benchmark with these settings."""
+        ours: dict[str, Any] = {"widths": self.widths, "prior": self.prior}
+        found = [one for one in METHODS.values() if one.settings.get("prior") == "neal"]
+        if self.model == "deep-gp":
+            ours = {"num_layers": self.num_layers}
+            found = [
+                replace(METHODS[f"dgp-{how}-2"], name=f"dgp-{how}", title=f"Deep GP, {how}")
+                for how in ("local", "global")
+            ]
+        known = [replace(one, settings={**one.settings, **ours}) for one in found]
+        return {one.name: one for one in (METHODS["svgp"], *known)}
+
     def methods(self) -> list[Method]:
         """The compared methods, in the order of training."""
-        kind, inferences = "Deep GP", ["local", "global"]
-        settings: dict[str, Any] = {"num_layers": self.num_layers}
-        if self.model == "bnn":
-            kind, inferences = "BNN", ["factorised", *inferences]
-            settings = {"widths": self.widths, "prior": self.prior}
-        return [
-            Method("svgp", "Sparse GP", "svgp", HENSMAN),
-            *(
-                Method(
-                    f"{self.model}-{inference}",
-                    f"{kind}, {inference}",
-                    self.model,
-                    OBER,
-                    {"inference": inference, **settings},
-                )
-                for inference in inferences
-            ),
-        ]
+        known = self.known()
+        return [known[name] for name in self.compared or USUAL[self.model]]

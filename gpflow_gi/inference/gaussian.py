@@ -136,7 +136,8 @@ class Gaussian(DensityPosterior):
     def kl_from_standard_normal(self) -> tf.Tensor:
         """KL(q || N(0, I)), [], in nats; for a posterior with a density."""
         # 1/2 [ tr C + |mean|^2 - L - log|C| ], where -log q(mean) = 1/2 [ L log 2 pi + log|C| ]
-        trace = tf.reduce_sum(self.spread(tf.eye(self.mean.shape[0], dtype=self.mean.dtype)))
+        parts = [part for part in (self.root, self.diagonal) if part is not None]
+        trace = tf.add_n([tf.reduce_sum(tf.square(part)) for part in parts])
         L = self.mean.shape[0]
         log_det = -2.0 * self.log_density(self.mean[None])[0] - L * math.log(2 * math.pi)
         return 0.5 * (trace + tf.reduce_sum(tf.square(self.mean)) - L - log_det)

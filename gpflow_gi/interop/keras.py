@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 import gpflow
-import numpy as np
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
-from ..core.jitter import jitter_scales
 from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import check_data, positive_integer, shown
 from ..models import Predictive
 from ..models.predictive import DEFAULT_PREDICTION_SAMPLES
-from ..training import FitRecord, NonFiniteError, Recovery
+from ..training import FitRecord, NonFiniteError
 from ..training.guard import advice
 from ..training.learning_rate import make_optimizer, plain_number
 from ..training.minibatches import check_num_data
 from ..training.recovery import EpochRecovery
 from ..training.steps import NON_FINITE
-
-WEIGHTS = ".weights.h5"
-"""Ending of the names of weight files. Keras' other formats lose or mix up the variables that are
-not in Keras layers."""
+from .keras_callbacks import EpochStart, History, check_callback
+from .keras_files import WeightFiles
 
 
 def as_keras_model(
@@ -62,7 +57,7 @@ def as_keras_model(
     return KerasDeepGP(model, S, prediction_samples, as_seed(seed))
 
 
-class KerasDeepGP(tf_keras.Model):
+class KerasDeepGP(WeightFiles):
     """The class of :func:`as_keras_model`'s result; ``deep_gp`` is the model inside.
 
     Training minimises the negative bound per row, reported as "loss": for a batch of B of the N
@@ -187,7 +182,7 @@ class KerasDeepGP(tf_keras.Model):
         self._assert_compile_was_called()
         callbacks = tf.nest.flatten(callbacks) if callbacks is not None else []
         for callback in callbacks:
-            _check_callback(callback)
+            check_callback(callback)
         data = self._checked(x)
         if isinstance(data, dict):
             num_rows = len(data["inputs"])
@@ -200,9 +195,9 @@ class KerasDeepGP(tf_keras.Model):
         if self._traced_for != [id(variable) for variable in variables]:
             self.train_function = None  # Keras would otherwise use the parameters of the last call
             self._traced_for = [id(variable) for variable in variables]
-        start = _EpochStart([*self.deep_gp.variables, *self.optimizer.variables])
+        start = EpochStart([*self.deep_gp.variables, *self.optimizer.variables])
         recovery = EpochRecovery(self.deep_gp, self.optimizer)
-        history = _History()
+        history = History()
         first_epoch = options.pop("initial_epoch", 0)
         while True:
             try:
@@ -322,98 +317,6 @@ class KerasDeepGP(tf_keras.Model):
         )
         return mean, variance
 
-    # ------------------------------------------------------------------------------------- files
-
-    def save_weights(
-        self, filepath: Any, overwrite: bool = True, save_format: Any = None, options: Any = None
-    ) -> None:
-        """Write all weights, and the optimizer's state, to a file.
-
-        :param filepath: must end in ".weights.h5".
-        :param overwrite: True to replace an existing file without asking.
-        :param save_format: "h5" or None, which mean the same.
-        :param options: has no effect.
-        :raises ValueError: if another format is requested.
-        """
-        _check_path(filepath, save_format)
-        super().save_weights(filepath, overwrite)
-
-    def load_weights(self, filepath: Any, **options: Any) -> None:
-        """Restore the variables that :meth:`save_weights` wrote, all or none.
-
-        :param filepath: must end in ".weights.h5".
-        :param options: Keras' other arguments, which must be omitted.
-        :raises ValueError: if the path is wrong, if an option is given, or if the file cannot be
-            read or does not fit the model.
-        """
-        _check_path(filepath, None)
-        if any(options.values()):
-            raise ValueError(f"load_weights has no option {next(iter(options))}: it loads all.")
-        try:
-            super().load_weights(filepath)
-        except FileNotFoundError:
-            raise ValueError(f"{os.fspath(filepath)}: there is no such file.") from None
-        except OSError as error:
-            raise ValueError(f"{os.fspath(filepath)} cannot be read: {error}") from None
-
-    def save_own_variables(self, store: Any) -> None:
-        """Keras' hook: save the variables that Keras does not find in a Keras layer.
-
-        :param store: a map from names to arrays.
-        """
-        for i, variable in enumerate(self.deep_gp.variables):
-            store[str(i)] = variable.numpy()
-        for i, scale in enumerate(jitter_scales(self.deep_gp)):
-            store[f"{_JITTER}{i}"] = scale.numpy()
-
-    def load_own_variables(self, store: Any) -> None:
-        """Keras' hook: the inverse of :meth:`save_own_variables`.
-
-        :param store: a map from names to arrays.
-        :raises ValueError: if `store` does not hold the model's weights.
-        """
-        variables = self.deep_gp.variables
-        jitters = [key for key in store.keys() if key.startswith(_JITTER)]
-        keys = sorted(set(store.keys()) - set(jitters), key=int)
-        values = [np.asarray(store[key]) for key in keys]
-        saved, here = ([_shape_and_type(v) for v in vs] for vs in (values, variables))
-        scales = jitter_scales(self.deep_gp)
-        if saved != here or len(jitters) not in (0, len(scales)):
-            raise ValueError(
-                f"The file holds {len(saved)} weights and the model has {len(here)}, or they "
-                "differ in shape or type: the file is of another model. Nothing was loaded."
-            )
-        for variable, value in zip(variables, values, strict=True):
-            variable.assign(value)
-        # Files of version 0.1.0 have none.
-        for i, scale in enumerate(scales):
-            scale.assign(np.asarray(store[f"{_JITTER}{i}"]) if jitters else 1.0)
-
-    def save(self, filepath: Any, *arguments: Any, **options: Any) -> None:
-        """Raise an error: Keras cannot write this model to a file.
-
-        :param filepath: as Keras' argument, as are all others.
-        :raises ValueError: always; the message gives the alternative.
-        """
-        raise ValueError(f"Keras cannot write this model to a file. {_INSTEAD}")
-
-    def get_config(self) -> dict[str, Any]:
-        """Keras' hook, also called for weights: the name, since no more can be described."""
-        return {"name": self.name}
-
-    @classmethod
-    def from_config(cls, config: Any, custom_objects: Any = None) -> KerasDeepGP:
-        """Raise an error: the model cannot be built from its name.
-
-        :param config: as Keras' argument.
-        :param custom_objects: as Keras' argument.
-        :raises ValueError: always; the message gives the alternative.
-        """
-        raise ValueError(
-            "Keras cannot copy this model, or make it from a description. Copy the model inside, "
-            "as with copy.deepcopy, and hand it to gpflow_gi.interop.as_keras_model."
-        )
-
     # ------------------------------------------------------------------------------------ inside
 
     def _checked(self, x: Any) -> Any:
@@ -475,74 +378,12 @@ class KerasDeepGP(tf_keras.Model):
         )
 
 
-class _History(tf_keras.callbacks.History):
-    """Keras' history, which continues when training starts again after a recovery."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.epoch: list[int] = []
-        self.recoveries: list[Recovery] = []
-
-    def on_train_begin(self, logs: Any = None) -> None:
-        """Keras' hook, called when training starts."""
-
-
-class _EpochStart(tf_keras.callbacks.Callback):
-    """A record of variables at the start of the present epoch."""
-
-    def __init__(self, variables: list[tf.Variable]) -> None:
-        super().__init__()
-        self._variables = variables
-        self.epoch = 0
-
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        self.epoch = epoch + 1
-        self._values = [variable.numpy() for variable in self._variables]
-
-    def go_back(self) -> None:
-        """Restore the recorded values."""
-        for variable, value in zip(self._variables, self._values, strict=True):
-            variable.assign(value)
-
-
 def _pair(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
     """X and Y from the data that Keras passes to a step."""
     x, _, _ = tf_keras.utils.unpack_x_y_sample_weight(data)
     return x["inputs"], x["targets"]
 
 
-def _check_callback(callback: Any) -> None:
-    checkpoint = tf_keras.callbacks.ModelCheckpoint
-    if isinstance(callback, checkpoint) and not callback.save_weights_only:
-        raise ValueError(
-            f"ModelCheckpoint would write whole models, which Keras cannot. {_INSTEAD}"
-        )
-    if isinstance(callback, checkpoint):
-        _check_path(callback.filepath, None)
-    if isinstance(callback, tf_keras.callbacks.TensorBoard) and callback.histogram_freq:
-        raise ValueError(
-            "TensorBoard's histograms are of Keras layers, and would leave out the parameters. Set "
-            "histogram_freq=0; gpflow.monitor.ModelToTensorBoard shows parameters."
-        )
-
-
-def _check_path(path: Any, save_format: Any) -> None:
-    if not str(path).endswith(WEIGHTS) or save_format not in (None, "h5"):
-        raise ValueError(
-            f"Weights are kept in files whose name ends in {WEIGHTS}, and in no other of Keras' "
-            f"formats, but the path is {str(path)!r}."
-        )
-
-
-def _shape_and_type(value: Any) -> tuple[tuple[int, ...], str]:
-    return tuple(value.shape), tf.as_dtype(value.dtype).name
-
-
-_JITTER = "jitter scale "
 _REPORTED = ("loss", "expected_log_likelihood", "kl")
 _STREAMS = (tf.data.Dataset, tf_keras.utils.Sequence)
 _FORM = 'Data must be {"inputs": X, "targets": Y} or a dataset of such batches'
-_INSTEAD = (
-    f'Keep weights with save_weights_only=True and a path that ends in "{WEIGHTS}", or the model '
-    "with gpflow_gi.save."
-)

@@ -125,10 +125,10 @@ class ConditionedWeights(ConditionedLayer):
     def __init__(self, basis: WeightBasis, q: WhitenedGaussian, scale: WeightScale) -> None:
         self.basis = basis
         self.q = q
-        self._scale = scale
+        self.scale = scale
 
     def kl(self) -> tf.Tensor:
-        return self.q.kl() + self._scale.kl
+        return self.q.kl() + self.scale.kl
 
     def diagnostics(self) -> list[tuple[str, tf.Tensor]]:
         return [
@@ -145,10 +145,10 @@ class ConditionedWeights(ConditionedLayer):
         self, num_samples: int | None, seed: tf.Tensor
     ) -> tuple[LayerFunction, tf.Tensor]:
         draw, kl = self.q.draw_with_kl(num_samples, seed)
-        return self._function(draw), kl + self._scale.kl
+        return self._function(draw), kl + self.scale.kl
 
     def _function(self, draw: WhitenedDraw) -> LayerFunction:
-        log_ratio = draw.log_p_minus_log_q + self._scale.log_p_minus_log_q
+        log_ratio = draw.log_p_minus_log_q + self.scale.log_p_minus_log_q
         return self._function_of(self.basis.root.times(draw.z), log_ratio)
 
     @abstractmethod

@@ -225,6 +225,7 @@ _add(
         "batch_size": COUNTS,
         "num_samples": COUNTS,
         "kl_warmup": COUNTS,
+        "until_converged": OBJECTS,
         "objective": OBJECTS,
         "temperature": NUMBERS,
         "learning_rate": NUMBERS,
@@ -241,6 +242,13 @@ _add(
     lambda temperature: _fit(objective=gi.objectives.TemperedBound(temperature)),
     {"temperature": 1.0},
     {"temperature": NUMBERS},
+)
+_add(
+    "training",
+    "NoRise",
+    lambda tol, steps: _fit(until_converged=gi.training.NoRise(tol, steps)),
+    {"tol": 0.1, "steps": 1},
+    {"tol": NUMBERS, "steps": COUNTS},
 )
 _add(
     "training",

@@ -105,7 +105,7 @@ def test_every_public_function_has_cases():
         "WeightPrior", "WeightScale", "DataError", "Array", "Recovery", "RecoveryWarning",
         "ConvergenceWarning", "Objective", "Elbo", "Draws", "Predictive", "NoDensityError",
         "DensityPosterior", "Ensemble", "Laplace", "LayerCoordinates", "MapEstimate",
-        "WeightDraws", "WeightPosterior",
+        "WeightDraws", "WeightPosterior", "Stop",
         # Without arguments.
         "diabetes",
     }  # fmt: skip

@@ -142,6 +142,18 @@ def test_the_same_records_make_the_same_report(reported, elsewhere):
         assert (out / name).read_bytes() == (reported / name).read_bytes()
 
 
+def test_a_bound_that_is_missing_is_an_empty_cell_and_has_a_footnote(reported):
+    rows = (reported / "records.csv").read_text().splitlines()
+    place = rows[0].split(",").index("elbo")
+    cells = [row.split(",")[place] for row in rows[1:] if ",linear," in row]
+    assert cells == 9 * [""]
+    note = "– No ELBO: linear. A posterior without a density has no bound."
+    for name in ("report.md", "report.html"):
+        assert (reported / name).read_text().count(note) == 1
+    summary = pd.read_csv(reported / "summary.csv").query("method == 'linear'")
+    assert "elbo" not in set(summary["metric"]) and "rmse" in set(summary["metric"])
+
+
 # The page
 
 

@@ -61,8 +61,29 @@ def test_trials_that_are_done_but_lack_a_metric_have_not_failed(tmp_path):
             record("a", 1, "linear", error=("TimeLimit", "too slow")),
         )
     ).trials
-    (_, _, cells) = metric_table(trials, METRICS["elbo"]).rows[0]
+    found = metric_table(trials, METRICS["elbo"])
+    (_, _, cells) = found.rows[0]
     assert [cell.mean for cell in cells] == ["–", "−1.000"]
+    assert found.footnote == "– No ELBO: linear. A posterior without a density has no bound."
+    assert terminal(found).endswith(f"\n\n{found.footnote.replace('–', '-')}")
+    assert results(found).endswith(f"\n\n{found.footnote}")
+
+
+def test_what_was_not_tried_needs_no_footnote(trials):
+    found = metric_table(trials, LOG_DENSITY)
+    assert "–" in map(str, found.rows[1][2]) and found.footnote == ""
+    assert not results(found).splitlines()[-1].startswith("–")
+
+
+def test_footnotes_fit_a_terminal(tmp_path):
+    names = [f"method-number-{i}" for i in range(9)]
+    records = [record("a", 0, name, -1.0) for name in names]
+    found = metric_table(
+        read(write(tmp_path, *records, record("a", 0, "gp", -1.0, crps=1.0))).trials,
+        METRICS["crps"],
+    )
+    assert found.footnote == f"– No Test CRPS: {', '.join(names)}."
+    assert max(map(len, terminal(found).splitlines())) <= 80
 
 
 def test_markdown(trials):

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -110,3 +111,18 @@ def test_run_with_networks(tmp_path):
     assert numbers["settings"]["model"] == "bnn" and numbers["settings"]["widths"] == [8, 6]
     assert all(45 < model["rmse"] < 85 for model in numbers["models"])
     assert {path.name for path in out.iterdir()} == set(FILES)
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_run_with_methods_of_ones_choice(tmp_path):
+    out = tmp_path / "out"
+    methods = "bnn-map,bnn-laplace,bnn-ensemble"
+    arguments = ["--model", "bnn", "--widths", "4", "--steps", "100", "--methods", methods]
+    said = run(*arguments, "--test-samples", "20", "--out", str(out))
+    assert "No ELBO: BNN, MAP; BNN, ensemble. A posterior without a density has no bound." in said
+    assert not re.search(r"\b(nan|inf)\b", said)
+    models = json.loads((out / "results.json").read_text())["models"]
+    assert [model["name"] for model in models] == ["BNN, MAP", "BNN, Laplace", "BNN, ensemble"]
+    assert [model["elbo_per_row"] is None for model in models] == [True, False, True]
+    assert all(45 < model["rmse"] < 85 and model["seconds"] > 0 for model in models)

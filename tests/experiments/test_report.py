@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -41,6 +42,7 @@ def comparison(num_test=40, scale=1.0):
             name=name,
             record=record,
             measured=measured(generator.normal(size=num_test), y + scale * i, y, scale),
+            seconds=9.0,
         )
         for i, name in enumerate(["Sparse GP", "Deep GP, local", "Deep GP, global"])
     ]
@@ -58,6 +60,43 @@ def test_table_fits_a_terminal(num_test, scale):
     assert f"{num_test} held-out row" in " ".join(text.split())
     assert "with a standard error of up to 0.001;" in " ".join(text.split())
     assert "nan" not in text
+
+
+def without_a_bound(compared):
+    """The same, with a last model that has no bound and no record of steps."""
+    result = replace(compared.results[-1], name="BNN, MAP", record=FitRecord())
+    metrics, errors = ({**one, "elbo": None} for one in numbers_of(result))
+    result = replace(
+        result, measured=replace(result.measured, metrics=metrics, standard_errors=errors)
+    )
+    return replace(compared, outcomes=[*compared.outcomes, result])
+
+
+def numbers_of(result):
+    return result.measured.metrics, result.measured.standard_errors
+
+
+def test_a_bound_that_is_missing_is_a_dash_with_a_note(tmp_path):
+    compared = without_a_bound(comparison())
+    text = report.table(compared)
+    row = next(line for line in text.splitlines() if line.startswith("BNN, MAP"))
+    assert row.split()[2] == "-" and row.split()[-2:] == ["-", "9.0"]
+    assert "No ELBO: BNN, MAP. A posterior without a density has no bound." in text
+    assert "nan" not in text and "standard error of up to 0.001;" in " ".join(text.split())
+    report.write(compared, tmp_path)
+    *_, model = json.loads((tmp_path / "results.json").read_text())["models"]
+    bounds = ("elbo_per_row", "elbo_per_row_standard_error", "elbo_per_row_original_scale")
+    assert [model[name] for name in bounds] == [None, None, None]
+    assert model["seconds"] == 9.0
+    curves = report.training_figure(compared).axes[0]
+    assert "BNN, MAP" not in [label.get_text() for label in curves.get_legend().get_texts()]
+
+
+def test_without_any_steps_there_are_no_curves(tmp_path):
+    (tmp_path / "training_curves.png").write_text("of earlier results")
+    compared = without_a_bound(comparison())
+    report.write(replace(compared, outcomes=compared.outcomes[-1:]), tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == set(FILES) - {"training_curves.png"}
 
 
 def test_the_noise_of_few_rows_is_that_of_paired_differences():

@@ -52,7 +52,7 @@ def test_a_block_is_its_parts(sampled, num_samples, rng):
     beside = block.shortcut[0].condition(U, None, as_seed(0))
     assert np.shape(given.kl()) == (() if num_samples is None else (S,))
     # The divergence of the scale is constant, and that of the weights depends on the scale drawn.
-    rest = given.kl() - lower - above - beside._scale.kl
+    rest = given.kl() - lower - above - beside.scale.kl
     assert np.all(rest > 0)
 
 

@@ -150,7 +150,7 @@ MUTATIONS = [
     ),
     Mutation(
         "no KL of the random scale of a layer's prior",
-        "return self.q.kl() + self._scale.kl",
+        "return self.q.kl() + self.scale.kl",
         "return self.q.kl()",
         "layers/test_dense.py models/test_reference_bnn.py",
     ),

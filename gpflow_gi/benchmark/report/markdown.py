@@ -11,7 +11,7 @@ from .tables import Table
 
 
 def results(table: Table) -> str:
-    """A table of results: the best in bold, ties in italics."""
+    """A table of results: the best in bold, ties in italics, and its footnote."""
     around = {"best": "**", "tied": "*", "": ""}
     rows = [
         (
@@ -21,7 +21,8 @@ def results(table: Table) -> str:
         )
         for dataset, n, cells in table.rows
     ]
-    return _table(("data set", "splits", *map(escaped, table.methods)), rows)
+    lines = _table(("data set", "splits", *map(escaped, table.methods)), rows)
+    return f"{lines}\n\n{escaped(table.footnote)}" if table.footnote else lines
 
 
 def failures(found: pd.DataFrame) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from gpflow_gi.benchmark.methods import in_order
+from gpflow_gi.benchmark.methods import NO_BOUND, in_order
 
 LEVEL = 0.05
 """Level of all tests: paired t-tests of two methods, and tests of mean ranks."""
@@ -31,6 +31,7 @@ class Metric:
     :param better: "higher", "lower", or a nominal value that it should be near to; None if methods
         are not judged by it.
     :param compared: True if methods are compared in figures and by their ranks.
+    :param missing: reason why a finished trial may not have it, a sentence.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Metric:
     meaning: str
     better: Literal["higher", "lower"] | float | None
     compared: bool = False
+    missing: str = ""
 
 
 METRICS = {
@@ -57,6 +59,7 @@ METRICS = {
             "log marginal likelihood. Higher is better.",
             "higher",
             compared=True,
+            missing=NO_BOUND,
         ),
         Metric(
             "rmse",

@@ -1,6 +1,7 @@
 """Tables of means with their errors: their cells as text, and as Markdown."""
 
 import math
+import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,10 +51,12 @@ class Table:
         differences on a data set, it is that of the method from which those of the columns are
         subtracted; "better" and "worse" are marked if :func:`~.statistics.least_difference` shows
         a difference from zero; None on the diagonal.
+    :param footnote: the methods that lack the metric, and the reason; empty if there are none.
     """
 
     methods: list[str]
     rows: list[tuple[str, int, list[Any]]]
+    footnote: str = ""
 
 
 def metric_table(trials: pd.DataFrame, metric: Metric) -> Table | None:
@@ -68,12 +71,13 @@ def metric_table(trials: pd.DataFrame, metric: Metric) -> Table | None:
     # A method without any result has no column in `values`.
     methods = in_order(trials["method"].unique())
     succeeded = trials.groupby(["dataset", "method"])["done"].any()
-    rows = []
+    rows, without = [], set()
     for dataset in values.index.unique("dataset"):
         here = of_dataset(values, dataset).reindex(columns=methods)
         n, mean, error = here.count(), here.mean(), here.sem(ddof=1)
         decimals = decimals_for(mean.to_numpy(float), error.to_numpy(float))
         marked = marks(here, metric)
+        without |= {one for one in methods if not n[one] and succeeded.get((dataset, one), False)}
         cells = [
             Cell(
                 number(mean[method], decimals),
@@ -86,7 +90,11 @@ def metric_table(trials: pd.DataFrame, metric: Metric) -> Table | None:
             for method in methods
         ]
         rows.append((str(dataset), int(n.max()), cells))
-    return Table(methods, rows)
+    return Table(methods, rows, _footnote(metric, in_order(without)) if without else "")
+
+
+def _footnote(metric: Metric, without: list[str]) -> str:
+    return f"{NOTHING} No {metric.title}: {', '.join(without)}. {metric.missing}".rstrip()
 
 
 def difference_table(values: pd.DataFrame, metric: Metric, dataset: str) -> Table | None:
@@ -155,7 +163,7 @@ def terminal(table: Table, width: int = 80) -> str:
     """A table with methods as rows and data sets as columns, in several blocks if necessary.
 
     The best have a star and the tied a tilde. If a method has fewer splits than others, its cell
-    shows the number.
+    shows the number. A footnote is below.
     """
     sign = {"best": "*", "tied": "~", "": ""}
     columns = [
@@ -180,5 +188,7 @@ def terminal(table: Table, width: int = 80) -> str:
         )
         for block in blocks
     )
+    if table.footnote:
+        text += f"\n\n{textwrap.fill(table.footnote, width)}"
     # Some terminals do not have these letters.
     return text.replace("−", "-").replace(NOTHING, "-")
