@@ -112,7 +112,7 @@ class NoRise:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", positive_integer("steps", self.steps))
-        if self.tol != 0:
+        if not (isinstance(self.tol, int | float) and self.tol == 0):
             object.__setattr__(self, "tol", positive_number("tol", self.tol))
 
     @property
