@@ -22,7 +22,7 @@ from .budgets import Budget
 Array = NDArray[np.float64]
 
 NOISE_RANGE = 1e-5, 1.0
-"""Range of the noise variance of a standardised target. GPflow's likelihood takes none below 1e-6."""
+"""Range of the noise variance of a standardised target; GPflow's likelihood takes at least 1e-6."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,6 +56,7 @@ def train_by(
     seed: int,
     progress: bool = False,
     until_converged: bool | NoRise = False,
+    adam: Mapping[str, Any] | None = None,
 ) -> FitRecord:
     """Train by Adam, with a lower rate in the second half of the steps.
 
@@ -65,18 +66,20 @@ def train_by(
     :param seed: seed of minibatches and samples.
     :param progress: True to show a progress bar.
     :param until_converged: as in :func:`gpflow_gi.fit`.
+    :param adam: arguments of :func:`gpflow_gi.fit` for another optimizer or learning rate.
     :return: the record of the run.
     :raises ValueError: as :func:`gpflow_gi.fit`.
     :raises gpflow_gi.training.NonFiniteError: as :func:`gpflow_gi.fit`.
     """
+    if adam is None:
+        first, last = numbers.learning_rate, numbers.last_learning_rate
+        adam = {"learning_rate": falling_rate(first, last, numbers.steps)}
     return fit(
         model,
         data,
         steps=numbers.steps,
         batch_size=numbers.batch_size,
-        learning_rate=falling_rate(
-            numbers.learning_rate, numbers.last_learning_rate, numbers.steps
-        ),
+        **adam,
         num_samples=numbers.num_samples if is_sampled(model) else None,
         kl_warmup=numbers.kl_warmup,
         until_converged=until_converged,

@@ -1,5 +1,6 @@
 """Names of users' functions, and the messages of their errors."""
 
+import dataclasses
 import functools
 import re
 from collections.abc import Callable
@@ -18,6 +19,8 @@ def name_of(function: Callable[..., Any]) -> str:
             for name, value in sorted(function.keywords.items())
         ]
         return f"{name_of(function.func)}({', '.join(arguments)})"
+    if dataclasses.is_dataclass(function) and not isinstance(function, type):
+        return repr(function)
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 

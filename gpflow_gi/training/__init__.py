@@ -4,11 +4,13 @@ from .augmentation import augmented
 from .convergence import NoRise
 from .fit import fit
 from .guard import NonFiniteError
+from .learning_rate import LinearTail
 from .record import ConvergenceWarning, FitRecord, Recovery, RecoveryWarning, Report, Stop
 
 __all__ = [
     "ConvergenceWarning",
     "FitRecord",
+    "LinearTail",
     "NoRise",
     "NonFiniteError",
     "Recovery",

@@ -1,6 +1,7 @@
 """The optimizer and its learning rate."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import gpflow
@@ -9,7 +10,7 @@ import tensorflow as tf
 from gpflow.keras import tf_keras
 
 from ..core.callables import name_of, reason_of
-from ..core.validation import shown
+from ..core.validation import positive_integer, positive_number, shown
 from .adam import Adam
 
 Schedule: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
@@ -74,6 +75,46 @@ def make_optimizer(
         )
     optimizer.learning_rate = float(learning_rate)
     return optimizer, None
+
+
+@dataclass(frozen=True)
+class LinearTail:
+    """A learning rate that is constant at first and then falls linearly to zero.
+
+    For ``gi.fit(..., steps=1500, learning_rate=LinearTail(0.05, 1500))``. The noise of the
+    parameters goes with the rate, so that the rate can be higher at first than a constant one.
+
+    >>> schedule = LinearTail(0.05, 1000)
+    >>> [round(float(schedule(tf.constant(step, tf.int64))), 5) for step in (0, 500, 750, 999)]
+    [0.05, 0.05, 0.025, 0.0001]
+
+    :param rate: learning rate of the first steps.
+    :param steps: number of steps of the run.
+    :param share: share of the steps in which the rate falls, in (0, 1].
+    :raises ValueError: if a number is not positive or not finite, if `steps` is not an integer, or
+        if `share` is above 1.
+    :raises TypeError: if one of them is not a number.
+    """
+
+    rate: float
+    steps: int
+    share: float = 0.5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", positive_number("rate", self.rate))
+        object.__setattr__(self, "steps", positive_integer("steps", self.steps))
+        object.__setattr__(self, "share", positive_number("share", self.share))
+        if self.share > 1.0:
+            raise ValueError(f"share must be at most 1, but is {self.share:g}.")
+
+    def __call__(self, step: tf.Tensor) -> tf.Tensor:
+        """The learning rate of a step.
+
+        :param step: [], int64, counting from 0.
+        :return: [], float32.
+        """
+        left = tf.maximum(1.0 - tf.cast(step, tf.float32) / self.steps, 0.0)
+        return self.rate * tf.minimum(left / self.share, 1.0)
 
 
 def falling_rate(

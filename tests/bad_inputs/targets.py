@@ -252,6 +252,13 @@ _add(
 )
 _add(
     "training",
+    "LinearTail",
+    lambda rate, steps, share: _fit(learning_rate=gi.training.LinearTail(rate, steps, share)),
+    {"rate": 0.1, "steps": 1, "share": 0.5},
+    {"rate": NUMBERS, "steps": COUNTS, "share": NUMBERS},
+)
+_add(
+    "training",
     "AugmentedBound",
     lambda augment, temperature: _fit(
         objective=gi.objectives.AugmentedBound(augment, temperature=temperature)
