@@ -61,7 +61,8 @@ class Estimator(BaseEstimator):
         from ..benchmark.budgets import Budget
         from ..benchmark.train import inducing_for, train_by
         from ..core.validation import positive_integer, positive_number
-        from ..training import NoRise
+        from ..training import LinearTail, NoRise
+        from ..training.adam import Adam
 
         learning_rate = positive_number("learning_rate", self.learning_rate)
         # Needed only after training: an error is better raised before it.
@@ -78,7 +79,7 @@ class Estimator(BaseEstimator):
             name=type(self).__name__,
             steps=steps,
             learning_rate=learning_rate,
-            last_learning_rate=0.1 * learning_rate,
+            last_learning_rate=0.0,
             kl_warmup=steps // 4,
             batch_size=self.batch_size,
             num_inducing=num_inducing,
@@ -86,8 +87,13 @@ class Estimator(BaseEstimator):
             num_test_samples=S,
             num_elbo_samples=S,
         )
+        # The fastest of what docs/performance.md compares, for deep GPs and networks.
+        adam = {
+            "learning_rate": LinearTail(learning_rate, steps),
+            "optimizer": Adam(learning_rate, beta_2=0.99, jit_compile=False),
+        }
         self.fit_record_ = train_by(
-            budget, model, (X, Y), seed=seed, progress=self.verbose, until_converged=rule
+            budget, model, (X, Y), seed=seed, progress=self.verbose, until_converged=rule, adam=adam
         )
         self.n_iter_ = self.fit_record_.step
         self.model_ = model

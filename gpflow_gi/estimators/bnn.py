@@ -25,9 +25,9 @@ class _BNNEstimator(Estimator):
         prior_scale: float = 2.0,
         nonlinearity: Any = "relu",
         num_inducing: int = 100,
-        steps: int = 2000,
+        steps: int = 1000,
         batch_size: int = 256,
-        learning_rate: float = 0.02,
+        learning_rate: float = 0.05,
         tol: float | None = None,
         n_iter_no_change: int = 200,
         num_posterior_samples: int = 100,
@@ -45,8 +45,8 @@ class _BNNEstimator(Estimator):
         :param num_inducing: largest number of inducing points; at most one per different row.
         :param steps: number of steps of Adam.
         :param batch_size: largest number of rows of a step.
-        :param learning_rate: learning rate in the first half of the steps; a tenth of it in the
-            second.
+        :param learning_rate: learning rate of Adam in the first half of the steps; in the second
+            it falls linearly to zero.
         :param tol: the smallest rise of the objective that counts, in nats per row. Training ends
             when the mean of `n_iter_no_change` steps is not higher by more than that than the mean
             of as many steps before; `steps` is then the limit. None for all steps.

@@ -22,9 +22,9 @@ class _DeepGPEstimator(Estimator):
         inference: Any = "global",
         num_inducing: int = 100,
         kernel: Any = None,
-        steps: int = 2000,
+        steps: int = 1000,
         batch_size: int = 256,
-        learning_rate: float = 0.02,
+        learning_rate: float = 0.05,
         tol: float | None = None,
         n_iter_no_change: int = 200,
         num_posterior_samples: int = 100,
@@ -40,8 +40,8 @@ class _DeepGPEstimator(Estimator):
             exponential with one lengthscale per input.
         :param steps: number of steps of Adam.
         :param batch_size: largest number of rows of a step.
-        :param learning_rate: learning rate in the first half of the steps; a tenth of it in the
-            second.
+        :param learning_rate: learning rate of Adam in the first half of the steps; in the second
+            it falls linearly to zero.
         :param tol: the smallest rise of the objective that counts, in nats per row. Training ends
             when the mean of `n_iter_no_change` steps is not higher by more than that than the mean
             of as many steps before; `steps` is then the limit. None for all steps.
