@@ -24,7 +24,7 @@ NUM_INDUCING = 50
 BATCH_SIZE = 250
 MOST_ROWS = 10_000
 SETS = ("yacht", "energy", "kin8nm", "protein")
-STEPS = (750, 1500, 3000)
+STEPS = (750, 1500)
 
 
 @dataclass(frozen=True)
