@@ -87,7 +87,7 @@ class Estimator(BaseEstimator):
             num_test_samples=S,
             num_elbo_samples=S,
         )
-        # The fastest of what docs/performance.md compares, for deep GPs and networks.
+        # Half the steps of other settings, and safe for long runs: see docs/performance.md.
         adam = {
             "learning_rate": LinearTail(learning_rate, steps),
             "optimizer": Adam(learning_rate, beta_2=0.99, jit_compile=False),

@@ -27,7 +27,7 @@ class _BNNEstimator(Estimator):
         num_inducing: int = 100,
         steps: int = 1000,
         batch_size: int = 256,
-        learning_rate: float = 0.05,
+        learning_rate: float = 0.03,
         tol: float | None = None,
         n_iter_no_change: int = 200,
         num_posterior_samples: int = 100,
