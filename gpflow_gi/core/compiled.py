@@ -7,8 +7,9 @@ gives the same numbers, bit for bit, since TensorFlow is told to leave the opera
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -17,6 +18,11 @@ import tensorflow as tf
 
 from .graph_memory import forget_graph
 from .structure import Structure
+
+try:
+    from tensorflow.python.eager import context, record
+except ImportError:  # internal: in a version of TensorFlow without them, nothing is compiled
+    record = None
 
 EAGER_CALLS = 2
 """Calls of a kind before it is compiled."""
@@ -55,6 +61,7 @@ class _Compiled:
     def __init__(self) -> None:
         self._num_calls = 0
         self._traced: Any = None
+        self._lock = Lock()
 
     def __call__(
         self, module: tf.Module, function: Callable[..., Any], rows: Sequence[tf.Tensor]
@@ -62,23 +69,21 @@ class _Compiled:
         self._num_calls += 1
         if self._num_calls <= EAGER_CALLS:
             return function(module, *rows)
-        if self._traced is None:
-            self._trace(ref(module), function, rows)  # which must not keep the module alive
-        values = tf.raw_ops.StatefulPartitionedCall(
-            args=[*rows, *self._traced.captured_inputs],
-            Tout=self._dtypes,
-            f=self._traced,
-            config_proto=_AS_WRITTEN,
-        )
-        return tf.nest.pack_sequence_as(self._traced.structured_outputs, values)
+        with self._lock:
+            if self._traced is None:
+                self._traced = _traced(module, function, rows)
+        with _as_written():
+            return self._traced(*rows)
 
-    def _trace(self, module: Any, function: Callable[..., Any], rows: Sequence[tf.Tensor]) -> None:
-        specs = [tf.TensorSpec(_any_number(row), row.dtype) for row in rows]
-        self._traced = tf.function(
-            lambda *rows: function(module(), *rows), autograph=False
-        ).get_concrete_function(*specs)
-        forget_graph(self._traced)
-        self._dtypes = [one.dtype for one in tf.nest.flatten(self._traced.structured_outputs)]
+
+def _traced(module: tf.Module, function: Callable[..., Any], rows: Sequence[tf.Tensor]) -> Any:
+    owner = ref(module)  # a weak reference, since the function is stored under the module
+    specs = [tf.TensorSpec(_any_number(row), row.dtype) for row in rows]
+    traced = tf.function(
+        lambda *rows: function(owner(), *rows), autograph=False
+    ).get_concrete_function(*specs)
+    forget_graph(traced)
+    return traced
 
 
 def _any_number(row: tf.Tensor) -> list[int | None]:
@@ -110,21 +115,31 @@ def _functions_of(module: tf.Module) -> _Functions:
 
 
 def _is_recorded() -> bool:
-    """True if gradients of what is called now may be asked for: compiled functions have none."""
-    with suppress(ImportError, AttributeError):  # internal
-        from tensorflow.python.eager import record
-
-        return bool(record.could_possibly_record())
-    return True
+    """True if gradients of this call may be needed: compiled functions have none."""
+    return record is None or bool(record.could_possibly_record())
 
 
-def _as_written() -> bytes:
-    """Settings with which TensorFlow does not rewrite a graph, which could round otherwise."""
+@contextmanager
+def _as_written() -> Iterator[None]:
+    """Settings of this thread with which TensorFlow does not rewrite graphs.
+
+    Rewritten, they could round in another way than the same operations called one by one.
+    """
+    here = context.context()
+    usual = here.function_call_options
+    here.function_call_options = _OPTIONS
+    try:
+        yield
+    finally:
+        here.function_call_options = usual
+
+
+def _options() -> Any:
     settings = tf.compat.v1.ConfigProto(allow_soft_placement=True)
     settings.graph_options.rewrite_options.disable_meta_optimizer = True
-    return bytes(settings.SerializeToString())
+    return context.FunctionCallOptions(config_proto=settings)
 
 
-_AS_WRITTEN = _as_written()
+_OPTIONS = None if record is None else _options()
 
 _FUNCTIONS: WeakKeyDictionary[tf.Module, _Functions] = WeakKeyDictionary()

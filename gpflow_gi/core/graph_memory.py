@@ -34,17 +34,26 @@ def forget_captured(function: Any) -> None:
 
 
 def _forget_gradients(graph: Any) -> None:
-    """Remove gradients that ``tf.custom_gradient`` registers at each trace and never removes."""
+    """``tf.custom_gradient`` registers a gradient for ever each time that it is traced.
+
+    Gradients of functions that the graph calls stay: others may call them too.
+    """
     from tensorflow.python.framework import ops
 
     registry = ops.gradient_registry._registry
     definition = graph.as_graph_def()
-    inner = (node for one in definition.library.function for node in one.node_def)
-    for node in (*definition.node, *inner):
-        name = node.attr["_gradient_op_type"].s.decode() if node.attr else ""
-        # TensorFlow's own gradients are kept.
-        if name.startswith("CustomGradient-"):
-            registry.pop(name, None)
+    functions = {one.signature.name: one for one in definition.library.function}
+    waiting = [definition.node]
+    while waiting:
+        for node in waiting.pop():
+            name = node.attr["_gradient_op_type"].s.decode() if node.attr else ""
+            # TensorFlow's own gradients stay.
+            if name.startswith("CustomGradient-"):
+                registry.pop(name, None)
+            if node.op not in ("PartitionedCall", "StatefulPartitionedCall"):
+                for attribute in node.attr.values():  # bodies of loops, and branches
+                    inner = functions.pop(attribute.func.name, None)
+                    waiting += [] if inner is None else [inner.node_def]
 
 
 def _forget_transforms(graph: Any) -> None:

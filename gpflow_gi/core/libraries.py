@@ -1,5 +1,6 @@
 """Code that does not change within a process, and code that can."""
 
+import inspect
 from types import ModuleType
 from typing import Any
 
@@ -28,5 +29,7 @@ def is_of_libraries(value: Any) -> bool:
         module = value.__name__
     else:
         named = value if isinstance(value, type) or callable(value) else type(value)
+        if inspect.isfunction(named):  # whose __module__ may be that of a function that it wraps
+            return named.__globals__.get("__name__", "").partition(".")[0] in LIBRARIES
         module = getattr(named, "__module__", None) or type(value).__module__
     return module.partition(".")[0] in LIBRARIES

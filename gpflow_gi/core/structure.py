@@ -7,6 +7,7 @@ from typing import Any
 from weakref import ref
 
 import gpflow
+import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
@@ -14,6 +15,9 @@ from .libraries import is_of_libraries
 
 _OF_TENSORFLOW = ("_self_", "_name_scope", "_scope_name")
 """Beginnings of attributes that TensorFlow makes by itself."""
+
+MOST_COMPARED = 10_000
+"""Size up to which an array is compared by its values; larger ones are known by their identity."""
 
 _FIXED = (gpflow.Parameter, tfp.bijectors.Bijector, tfp.distributions.Distribution)
 """Modules in which nothing changes but variables."""
@@ -55,6 +59,8 @@ class Structure:
             return {key: self._mark(one) for key, one in value.items()}
         if isinstance(value, list | tuple):
             return [self._mark(one) for one in value]
+        if isinstance(value, np.ndarray) and value.size <= MOST_COMPARED:
+            return value.copy()
         if not is_of_libraries(value):
             self.is_known = False
         try:
@@ -79,6 +85,8 @@ def _is_marked(mark: Any, value: Any) -> bool:
             and value.keys() == mark.keys()
             and all(_is_marked(mark[key], one) for key, one in value.items())
         )
+    if isinstance(mark, np.ndarray):
+        return isinstance(value, np.ndarray) and np.array_equal(mark, value)
     if isinstance(mark, list):
         return (
             isinstance(value, list | tuple)

@@ -19,6 +19,7 @@ from gpflow.keras import tf_keras
 
 from ..core.graph_memory import forget_captured, forget_graph
 from ..core.libraries import is_of_libraries
+from .adam import Adam
 from .description import Describer
 
 MOST_LOOPS = 8
@@ -140,7 +141,7 @@ def kind_of(
         name: describer.places_of(part, name)
         for name, part in {"model": model, "optimizer": _settings(optimizer), **parts}.items()
     }
-    if not describer.is_complete:
+    if not describer.is_complete or not _is_described(optimizer):
         return None
     numbers = {id(variable): i for i, variable in enumerate(model.variables)}
     trained = [numbers.get(id(variable)) for variable in variables]
@@ -163,6 +164,11 @@ class _LibraryDescriber(Describer):
         if not is_of_libraries(value) or isinstance(value, tf_keras.layers.Layer):
             self._is_of_libraries = False
         return super().describe(value, place)
+
+
+def _is_described(optimizer: Any) -> bool:
+    """True if an optimizer's configuration says all about it; that of weight decay does not."""
+    return type(optimizer) is Adam and optimizer.weight_decay is None
 
 
 def _settings(optimizer: Any) -> list[Any]:

@@ -112,7 +112,8 @@ class NoRise:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", positive_integer("steps", self.steps))
-        if not (isinstance(self.tol, int | float) and self.tol == 0):
+        is_zero = isinstance(self.tol, int | float | np.number) and self.tol == 0
+        if isinstance(self.tol, bool) or not is_zero:
             object.__setattr__(self, "tol", positive_number("tol", self.tol))
 
     @property
@@ -129,7 +130,9 @@ class NoRise:
         """
         if record.step % self.steps or record.step - 2 * self.steps < kl_warmup:
             return False
-        _, means = _windows(record, self.steps)
+        ends, means = _windows(record, self.steps)
+        if list(ends[-2:]) != [record.step - self.steps, record.step]:
+            return False  # the record has not been kept with this rule for so long
         return bool(means[-1] - means[-2] <= self.tol * num_rows)
 
 

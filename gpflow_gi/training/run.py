@@ -151,9 +151,7 @@ class Run:
     @property
     def is_done(self) -> bool:
         """True after the last step, or where training has converged and that was to end it."""
-        if self._settings.until_converged is not None and self.record.stopped == "converged":
-            return True
-        return self.step == self._settings.steps
+        return self.step == self._settings.steps or self._has_converged()
 
     def train(self) -> None:
         """Take the missing steps.
@@ -189,7 +187,7 @@ class Run:
 
     def _has_converged(self) -> bool:
         rule = self._settings.until_converged
-        if rule is None:
+        if rule is None or not self.record.reports:
             return False
         return rule.is_met(self.record, self._settings.kl_warmup, self._num_rows)
 

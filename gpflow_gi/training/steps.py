@@ -139,12 +139,13 @@ class TrainingSteps:
         start = int(self.step)
         try:
             # The number of steps is a tensor: one trace serves every number.
-            step, finite, sums, bound_terms, self._held = self._compiled(
-                tf.constant(start + num_steps, tf.int64),
-                self._held,
-                self._minibatches.data,
-                self._minibatches.seed,
-            )
+            with tf.init_scope():  # which pauses the caller's gradient tapes
+                step, finite, sums, bound_terms, self._held = self._compiled(
+                    tf.constant(start + num_steps, tf.int64),
+                    self._held,
+                    self._minibatches.data,
+                    self._minibatches.seed,
+                )
         except tf.errors.InvalidArgumentError as error:
             # Some Cholesky kernels and tf.debugging raise errors where others return NaN.
             about = [line for line in error.message.splitlines() if NON_FINITE.search(line)]

@@ -74,3 +74,19 @@ def test_other_graphs_are_left_alone():
         value = theirs(x)
     np.testing.assert_allclose(tape.gradient(value, x), 30.0 * tf.sigmoid(1.0), rtol=1e-6)
     assert bijector.inverse(bijector.forward(y)) is y
+
+
+def test_functions_of_others_inside_can_still_be_differentiated():
+    """A model may call a function of the user's, which keeps its own trace."""
+
+    @tf.custom_gradient
+    def triple(x):
+        return 3.0 * x, lambda upstream: 30.0 * upstream
+
+    theirs = tf.function(lambda x: triple(x) + 1.0)
+    ours = tf.function(lambda x: 2.0 * theirs(x), autograph=False)
+    forget_graph(ours.get_concrete_function(tf.TensorSpec([], tf.float64)))
+    x = tf.Variable(1.0, dtype=tf.float64)
+    with tf.GradientTape() as tape:
+        y = theirs(x)
+    assert tape.gradient(y, x).numpy() == 30.0

@@ -1,7 +1,9 @@
 """Predictions that are asked for often are compiled: the same numbers, bit for bit, sooner."""
 
+import functools
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import gpflow
 import numpy as np
@@ -21,13 +23,13 @@ def traces(monkeypatch):
     """Functions that were compiled, at their first call."""
     monkeypatch.setattr(compiled, "EAGER_CALLS", 0)
     traced = []
-    original = compiled._Compiled._trace
+    original = compiled._traced
 
-    def count(self, *arguments):
-        traced.append(self)
-        original(self, *arguments)
+    def count(*arguments):
+        traced.append(original(*arguments))
+        return traced[-1]
 
-    monkeypatch.setattr(compiled._Compiled, "_trace", count)
+    monkeypatch.setattr(compiled, "_traced", count)
     return traced
 
 
@@ -112,16 +114,28 @@ def replace_layer(model):
     model.layers[0] = gi.layers.GPLayer(gpflow.kernels.Matern32(), 2, gi.posteriors.Prior())
 
 
+def change_an_array(model):
+    model.layers[0].kernel.active_dims[0] = 1
+
+
 def set_jitter(model):
     gpflow.config.set_default_jitter(0.1)
 
 
 @pytest.mark.parametrize(
     "change",
-    [change_variance, replace_kernel, replace_mean_function, replace_layer, set_jitter],
+    [
+        change_variance,
+        replace_kernel,
+        replace_mean_function,
+        replace_layer,
+        change_an_array,
+        set_jitter,
+    ],
 )
 def test_changes_of_the_model_count(change, rng, traces):
     model = random_deep_gp(rng, ["global", "full"])
+    model.layers[0].kernel = gpflow.kernels.SquaredExponential(active_dims=[0])
     X, _ = random_data(rng)
     call = lambda: model.predict_f(X, 2, seed=0)[0].numpy()  # noqa: E731
     before = call()
@@ -140,6 +154,31 @@ def test_what_users_define_is_never_compiled(rng, traces):
     level[0] = 1.0
     assert not np.array_equal(model.predict_f(X, 2, seed=0)[0], before)
     assert not traces
+
+
+def test_a_wrapped_function_of_users_is_never_compiled(rng, traces):
+    """Whatever name it bears."""
+    model = random_deep_gp(rng, ["global", "full"])
+
+    @functools.wraps(tf.identity)
+    def identity(X):
+        return X
+
+    model.layers[0].mean_function = identity
+    model.predict_f(random_data(rng)[0], 2)
+    assert not traces
+
+
+def test_threads_share_a_function(rng, traces):
+    model = random_deep_gp(rng, ["global", "full"])
+    X, _ = random_data(rng)
+    expected = model.predict_f(X, 2, seed=0)[0]
+    traces.clear()
+    with ThreadPoolExecutor(4) as pool:
+        means = list(pool.map(lambda _: model.predict_f(X, 3, seed=0)[0], range(8)))
+    assert len(traces) == 1
+    assert all(np.array_equal(mean, means[0]) for mean in means)
+    np.testing.assert_array_equal(model.predict_f(X, 2, seed=0)[0], expected)
 
 
 def test_the_first_calls_are_eager(rng, traces, monkeypatch):

@@ -203,6 +203,10 @@ def test_a_callback_stops_the_run(how, tmp_path):
     assert train(LinearModel(12), (X, Y), steps=200, checkpoint_dir=tmp_path).stopped is None
 
 
+def test_zero_of_any_type_is_a_tolerance():
+    assert NoRise(np.float32(0), 5).tol == 0.0
+
+
 def test_no_rise_compares_two_means():
     """A rise of 0.01 nats a step is 2 nats in 200 steps: 0.2 per row of ten."""
     reports = curve(lambda at: 0.01 * at, scale=0.0)
@@ -225,6 +229,7 @@ def test_fit_takes_the_rule():
     [
         ((-1.0, 10), ValueError, "tol must be positive"),
         ((np.nan, 10), ValueError, "tol must be"),
+        ((False, 10), ValueError, "tol must be"),
         ((0.1, 0), ValueError, "steps must be"),
     ],
 )
@@ -236,3 +241,23 @@ def test_a_rule_is_checked(settings, error, message):
 def test_until_converged_is_checked():
     with pytest.raises(TypeError, match="until_converged must be True, False or a"):
         train(LinearModel(12), linear_data(12), steps=5, until_converged=1e-3)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("steps", [7, 50])
+def test_a_rule_that_comes_later(steps, tmp_path):
+    """A record without means of so many steps says nothing, and another rule is another."""
+    settings = {"checkpoint_dir": tmp_path, "progress": False}
+    gi.fit(LinearModel(12), linear_data(12), steps=205, **settings)
+    rule = NoRise(1e9, steps)
+    record = gi.fit(LinearModel(12), linear_data(12), steps=1000, until_converged=rule, **settings)
+    assert record.stopped == "converged" and 205 < record.step < 205 + 3 * steps
+    for _ in range(2):
+        stricter = gi.fit(
+            LinearModel(12),
+            linear_data(12),
+            steps=record.step + 2 * steps,
+            until_converged=NoRise(0.0, 10**6),
+            **settings,
+        )
+        assert stricter.step == record.step + 2 * steps
