@@ -63,6 +63,7 @@ def test_a_network_without_hidden_layers_is_linear_regression(name):
         assert record["standard_errors"]["elbo"] == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_noise_is_that_under_which_rows_left_out_are_most_likely():
     table = sine()
     line = replace(table, Y=table.X[:, :1] + 0.1 * (table.Y - 5))
@@ -110,6 +111,7 @@ def test_a_small_network_gives_a_whole_record(name, tmp_path):
     assert json.dumps(kept, allow_nan=False)
 
 
+@pytest.mark.longest
 def test_many_weights_have_a_diagonal_covariance():
     A, Y, *_ = standardised()
     budget = replace(TINY, steps=5)
@@ -129,7 +131,7 @@ def test_few_rows_keep_the_noise_at_its_start():
 # From the command line to the report
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.compiled
 def test_a_sweep_and_its_report(tmp_path, capsys):
     table = sine(40)

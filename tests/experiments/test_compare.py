@@ -113,7 +113,7 @@ def test_run_with_networks(tmp_path):
     assert {path.name for path in out.iterdir()} == set(FILES)
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.compiled
 def test_run_with_methods_of_ones_choice(tmp_path):
     out = tmp_path / "out"

@@ -55,8 +55,20 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("num_samples", [1, 3])
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize(
+    ("kind", "num_samples"),
+    [
+        ("deep GP", 3),
+        ("weights", 1),
+        pytest.param("network", 3, marks=pytest.mark.slow),
+        *(
+            pytest.param(kind, S, marks=pytest.mark.longest)
+            for kind in MODELS
+            for S in (1, 3)
+            if (kind, S) not in (("deep GP", 3), ("weights", 1), ("network", 3))
+        ),
+    ],
+)
 def test_numbers_are_those_of_eager_calls(kind, num_samples, rng, traces):
     model = MODELS[kind](rng)
     X, Y = random_data(rng)
@@ -90,7 +102,7 @@ def test_chunks_are_those_of_eager_calls(rng, traces, monkeypatch):
 
 
 def test_gradients_are_there(rng, traces):
-    model = random_deep_gp(rng, ["global", "full"])
+    model = random_deep_gp(rng, ["full"])
     X = tf.Variable(random_data(rng)[0])
     model.predict_f(X, 2, seed=0)
     with tf.GradientTape() as tape:
@@ -125,12 +137,12 @@ def set_jitter(model):
 @pytest.mark.parametrize(
     "change",
     [
-        change_variance,
         replace_kernel,
-        replace_mean_function,
-        replace_layer,
-        change_an_array,
         set_jitter,
+        *(
+            pytest.param(change, marks=pytest.mark.longest)
+            for change in (change_variance, replace_mean_function, replace_layer, change_an_array)
+        ),
     ],
 )
 def test_changes_of_the_model_count(change, rng, traces):
@@ -170,7 +182,7 @@ def test_a_wrapped_function_of_users_is_never_compiled(rng, traces):
 
 
 def test_threads_share_a_function(rng, traces):
-    model = random_deep_gp(rng, ["global", "full"])
+    model = random_deep_gp(rng, ["full"])
     X, _ = random_data(rng)
     expected = model.predict_f(X, 2, seed=0)[0]
     traces.clear()
@@ -183,7 +195,7 @@ def test_threads_share_a_function(rng, traces):
 
 def test_the_first_calls_are_eager(rng, traces, monkeypatch):
     monkeypatch.setattr(compiled, "EAGER_CALLS", 2)
-    model = random_deep_gp(rng, ["global", "full"])
+    model = random_deep_gp(rng, ["full"])
     X, _ = random_data(rng)
     num_traces = []
     for _ in range(4):
@@ -193,7 +205,7 @@ def test_the_first_calls_are_eager(rng, traces, monkeypatch):
 
 
 def test_compiled_functions_go_with_their_model(rng, traces):
-    model = random_deep_gp(rng, ["global", "full"])
+    model = random_deep_gp(rng, ["full"])
     X, _ = random_data(rng)
     model.predict_y(X, 2)
     gone = weakref.ref(model)
@@ -204,7 +216,7 @@ def test_compiled_functions_go_with_their_model(rng, traces):
 
 def test_few_functions_are_kept(rng, traces, monkeypatch):
     monkeypatch.setattr(compiled, "MOST_FUNCTIONS", 2)
-    model = random_deep_gp(rng, ["global", "full"])
+    model = random_deep_gp(rng, ["full"])
     X, _ = random_data(rng)
     for S in (1, 2, 3):
         model.predict_y(X, S)

@@ -51,7 +51,7 @@ def values(model):
     return [variable.numpy() for variable in model.variables]
 
 
-@pytest.mark.parametrize("build", [deep_gp, network])
+@pytest.mark.parametrize("build", [deep_gp, pytest.param(network, marks=pytest.mark.longest)])
 def test_another_model_of_the_same_kind_gives_its_own_numbers(build, traces):
     """Another start, other data, another seed: bit for bit as if its loop were its own."""
     other = X[::-1] + 1.0, 3.0 * Y
@@ -75,6 +75,7 @@ def test_a_second_run_goes_on_with_the_same_loop(traces):
     assert second.reports[-1].bound > first.reports[0].bound
 
 
+@pytest.mark.slow
 def test_a_recovered_jitter_is_that_of_the_model_that_needed_it(traces):
     plain, jittered = deep_gp(), deep_gp()
     for scale in jitter_scales(jittered):
@@ -202,6 +203,7 @@ def test_few_loops_are_kept(monkeypatch):
     assert variable.numpy() == 6.0
 
 
+@pytest.mark.longest
 def test_a_tape_around_fit_does_not_matter(traces):
     alone, watched = deep_gp(), deep_gp()
     train(alone, (X, Y), steps=2)
