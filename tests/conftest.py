@@ -28,6 +28,12 @@ def _restored_gpflow_config() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def _eager_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling takes longer than the few calls of a test; the numbers are the same."""
+    monkeypatch.setattr("gpflow_gi.core.compiled.EAGER_CALLS", 20)
+
+
+@pytest.fixture(autouse=True)
 def _nothing_compiled_by_other_tests() -> Iterator[None]:
     """A test may replace functions of the library, which compiled loops would not notice."""
     yield

@@ -49,8 +49,8 @@ def call(
         return function(module, *rows)
     shapes = tuple((row.dtype, tuple(row.shape[1:]), row.shape.rank) for row in rows)
     key = (kind, shapes, repr(gpflow.config.config()))
-    functions = _functions_of(module)
-    if not functions.structure.is_known:
+    functions = _FUNCTIONS.setdefault(module, _Functions())
+    if not functions.count(module, key):
         return function(module, *rows)
     return functions.of(key)(module, function, rows)
 
@@ -59,16 +59,12 @@ class _Compiled:
     """One kind of call."""
 
     def __init__(self) -> None:
-        self._num_calls = 0
         self._traced: Any = None
         self._lock = Lock()
 
     def __call__(
         self, module: tf.Module, function: Callable[..., Any], rows: Sequence[tf.Tensor]
     ) -> Any:
-        self._num_calls += 1
-        if self._num_calls <= EAGER_CALLS:
-            return function(module, *rows)
         with self._lock:
             if self._traced is None:
                 self._traced = _traced(module, function, rows)
@@ -93,11 +89,26 @@ def _any_number(row: tf.Tensor) -> list[int | None]:
 
 
 class _Functions:
-    """The compiled functions of a module as it is."""
+    """The calls of a module as it is."""
 
-    def __init__(self, module: tf.Module) -> None:
-        self.structure = Structure(module)
+    def __init__(self) -> None:
+        self._structure: Structure | None = None
+        self._num_calls: dict[Hashable, int] = {}
         self._kinds: OrderedDict[Hashable, _Compiled] = OrderedDict()
+
+    def count(self, module: tf.Module, kind: Hashable) -> bool:
+        """Count a call. True if it is to be compiled."""
+        self._num_calls[kind] = self._num_calls.get(kind, 0) + 1
+        if self._num_calls[kind] <= EAGER_CALLS:
+            return False
+        if self._structure is None:
+            self._structure = Structure(module)
+        elif not self._structure.is_unchanged():
+            self._structure = None
+            self._num_calls.clear()  # eager again, until it is left alone for some calls
+            self._kinds.clear()
+            return False
+        return self._structure.is_known
 
     def of(self, kind: Hashable) -> _Compiled:
         compiled = self._kinds.setdefault(kind, _Compiled())
@@ -105,13 +116,6 @@ class _Functions:
         if len(self._kinds) > MOST_FUNCTIONS:
             self._kinds.popitem(last=False)
         return compiled
-
-
-def _functions_of(module: tf.Module) -> _Functions:
-    functions = _FUNCTIONS.get(module)
-    if functions is None or not functions.structure.is_unchanged():
-        functions = _FUNCTIONS[module] = _Functions(module)
-    return functions
 
 
 def _is_recorded() -> bool:
