@@ -13,8 +13,8 @@ import tensorflow_probability as tfp
 
 from .libraries import is_of_libraries
 
-_OF_TENSORFLOW = ("_self_", "_name_scope", "_scope_name")
-"""Beginnings of attributes that TensorFlow makes by itself."""
+INTERNAL = ("_self_", "_name_scope", "_scope_name")
+"""Prefixes of attributes that TensorFlow makes by itself; no file holds them."""
 
 MOST_COMPARED = 10_000
 """Size up to which an array is compared by its values; larger ones are known by their identity."""
@@ -71,9 +71,7 @@ class Structure:
 
 
 def _attributes(part: Any) -> dict[str, Any]:
-    return {
-        name: value for name, value in vars(part).items() if not name.startswith(_OF_TENSORFLOW)
-    }
+    return {name: value for name, value in vars(part).items() if not name.startswith(INTERNAL)}
 
 
 def _is_marked(mark: Any, value: Any) -> bool:

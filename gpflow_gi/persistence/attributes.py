@@ -11,8 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-INTERNAL = ("_self_", "_name_scope", "_scope_name")
-"""Prefixes of attributes that TensorFlow makes; no file holds them."""
+from ..core.structure import INTERNAL
 
 
 @cache

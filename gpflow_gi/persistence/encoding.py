@@ -18,9 +18,10 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
+from ..core.structure import INTERNAL
 from ..layers.deterministic import keras_layers_in
 from . import keras_configs
-from .attributes import INTERNAL, attributes_of, can_be_set
+from .attributes import attributes_of, can_be_set
 from .decoding import arguments_of
 from .names import Names, Use, is_listed, name_of
 from .npz import KINDS

@@ -171,11 +171,11 @@ def _is_described(optimizer: Any) -> bool:
     return type(optimizer) is Adam and optimizer.weight_decay is None
 
 
-def _settings(optimizer: Any) -> list[Any]:
-    """The class and settings of an optimizer; its state is in its variables."""
+def _settings(optimizer: Any) -> dict[str, Any]:
+    """The settings of an optimizer; its state is in its variables."""
     config = dict(optimizer.get_config())
     config.pop("name", None)
-    return [type(optimizer), config]
+    return config
 
 
 _LOOPS: OrderedDict[Hashable, CompiledLoop] = OrderedDict()

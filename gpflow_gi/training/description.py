@@ -24,8 +24,9 @@ import numpy as np
 import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
+from ..core.structure import INTERNAL
 from ..layers.deterministic import keras_layers_in
-from ..persistence.encoding import INTERNAL, Encoder
+from ..persistence.encoding import Encoder
 
 CODE = ".code"
 """Ending of a place with a function's code, which differs between versions of Python."""

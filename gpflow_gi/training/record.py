@@ -148,8 +148,7 @@ class FitRecord:
     :param recoveries: changes after a bound or a gradient was not finite.
     :param shortcoming: a sentence, if the bound still rises at the end, or is worse than at the
         start; otherwise None.
-    :param stopped: "converged" or "callback", if that ended the run before its last step; otherwise
-        None.
+    :param stopped: "converged" or "callback", if that ended the run; otherwise None.
     """
 
     settings: dict[str, Any] = field(default_factory=dict)

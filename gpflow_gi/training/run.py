@@ -168,7 +168,7 @@ class Run:
                 self._steps.compile()
                 self.record.compile_seconds += time.perf_counter() - started
                 bar.compiled(self._seconds)
-                while not self.is_done and self.record.stopped is None:
+                while self.step < settings.steps and self.record.stopped is None:
                     report = self._next_report()
                     if report is None:
                         continue

@@ -12,21 +12,21 @@ from .models import LinearModel, linear_data, train
 STEPS = np.r_[1, 11, np.arange(20, 1020, 20)]
 
 
-def record_of(bounds, **fields):
-    return FitRecord(
-        reports=[
-            Report(
-                step=int(step),
-                seconds=0.0,
-                expected_log_likelihood=float(bound),
-                kl=0.0,
-                kl_weight=1.0,
-                learning_rate=0.1,
-                **fields,
-            )
-            for step, bound in zip(STEPS, bounds, strict=True)
-        ]
+def report_of(step, bound, **fields):
+    return Report(
+        step=int(step),
+        seconds=0.0,
+        expected_log_likelihood=float(bound),
+        kl=0.0,
+        kl_weight=1.0,
+        learning_rate=0.1,
+        **fields,
     )
+
+
+def record_of(bounds, **fields):
+    pairs = zip(STEPS, bounds, strict=True)
+    return FitRecord(reports=[report_of(step, bound, **fields) for step, bound in pairs])
 
 
 def noise(scale, seed=0):
@@ -99,17 +99,7 @@ def curve(rise, scale=3.0, steps=6000, report=WINDOW, seed=0):
     at = np.arange(1, steps + 1)
     values = rise(at) + scale * np.random.default_rng(seed).normal(size=steps)
     means = values.reshape(-1, report).mean(axis=1)
-    return [
-        Report(
-            step=int(step),
-            seconds=0.0,
-            expected_log_likelihood=float(mean),
-            kl=0.0,
-            kl_weight=1.0,
-            learning_rate=0.1,
-        )
-        for step, mean in zip(at[report - 1 :: report], means, strict=True)
-    ]
+    return [report_of(*pair) for pair in zip(at[report - 1 :: report], means, strict=True)]
 
 
 def first_stop(reports, kl_warmup=0, rule=None):
