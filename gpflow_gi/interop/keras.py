@@ -220,6 +220,7 @@ class KerasDeepGP(WeightFiles):
                 start.go_back()
                 if not (recover and recovery.change(step, cause)):
                     raise self._error(step, cause, start.epoch) from None
+                self.train_function = None  # it may hold the optimizer's schedule
                 first_epoch = start.epoch - 1
             else:
                 history.recoveries = recovery.made

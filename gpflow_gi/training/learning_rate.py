@@ -151,6 +151,8 @@ def describe_optimizer(optimizer: Any, learning_rate: Any) -> dict[str, Any]:
     config.pop("jit_compile", None)
     settings = {"optimizer": type(optimizer).__name__, **_prefixed("optimizer", config)}
     rate = own_rate if learning_rate is None else learning_rate
+    while isinstance(rate, dict) and rate["class_name"] == Halved.__name__:  # by a recovery
+        rate = rate["config"]["schedule"]
     if isinstance(rate, tf_keras.optimizers.schedules.LearningRateSchedule):
         settings["learning_rate"] = type(rate).__name__
         settings.update(_prefixed("learning_rate", rate.get_config()))
@@ -174,6 +176,41 @@ def has_own_schedule(optimizer: Any) -> bool:
     # The public attribute gives only the present value, for a schedule too.
     rate = getattr(optimizer, "_learning_rate", None)
     return isinstance(rate, tf_keras.optimizers.schedules.LearningRateSchedule)
+
+
+class Halved(tf_keras.optimizers.schedules.LearningRateSchedule):
+    """Half of a schedule's rates."""
+
+    def __init__(self, schedule: Any) -> None:
+        self.schedule = schedule
+
+    def __call__(self, step: Any) -> Any:
+        return 0.5 * self.schedule(step)
+
+    def get_config(self) -> dict[str, Any]:
+        return {"schedule": tf_keras.optimizers.schedules.serialize(self.schedule)}
+
+
+def halve(optimizer: Any) -> float:
+    """Halve an optimizer's rate; its own schedule is a constant of a compiled step.
+
+    :return: the rate from now on.
+    """
+    rate = 0.5 * plain_number(optimizer.learning_rate)
+    if has_own_schedule(optimizer):
+        optimizer._learning_rate = Halved(optimizer._learning_rate)
+    else:
+        optimizer.learning_rate.assign(rate)
+    return rate
+
+
+def restore_halved(optimizer: Any, times: int) -> None:
+    """Halve a schedule of the optimizer's own as often as the run before it was resumed."""
+    schedule = optimizer._learning_rate
+    while isinstance(schedule, Halved):  # the optimizer of that run itself
+        schedule, times = schedule.schedule, times - 1
+    for _ in range(times):
+        halve(optimizer)
 
 
 def _check_schedule(schedule: Schedule) -> None:

@@ -187,6 +187,8 @@ class FitRecord:
         steps = np.diff([0, *(report.step for report in self.reports)])
         seconds = np.diff([0.0, *(report.seconds for report in self.reports)])
         # A report gives the mean time of its steps: the median counts each step.
+        # Steps that a recovery repeated may end at the same number twice.
+        seconds, steps = seconds[steps > 0], steps[steps > 0]
         per_step = seconds / steps
         order = np.argsort(per_step)
         middle = np.searchsorted(np.cumsum(steps[order]), steps.sum() / 2)

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from ..core.jitter import LARGEST_JITTER, Jitter
 from .guard import Snapshots, cause_of, give_up
-from .learning_rate import has_own_schedule, plain_number
+from .learning_rate import halve, has_own_schedule, plain_number, restore_halved
 from .record import FitRecord, Recovery, RecoveryWarning
 from .steps import Outcome, TrainingSteps
 
@@ -53,9 +53,12 @@ class Recoveries:
         self._record = record
         self._enabled = enabled
         self._jitter = Jitter(model)
+        # Recoveries before this run was resumed.
         if is_scheduled:
-            for _ in range(self._num_halved):  # recoveries before this run was resumed
+            for _ in range(self._num_halved):
                 steps.scale_schedule(0.5)
+        elif has_own_schedule(optimizer):
+            restore_halved(optimizer, self._num_halved)
 
     def go_on(self, outcome: Outcome) -> None:
         """Make a change after which the failed step is finite.
@@ -92,14 +95,13 @@ class Recoveries:
         return False
 
     def _halve_rate(self, failed: int, cause: str) -> bool:
-        if self._num_halved or has_own_schedule(self._optimizer):
-            return False
-        if not self._snapshots.go_to(failed - 1):
+        if self._num_halved or not self._snapshots.go_to(failed - 1):
             return False
         if self._is_scheduled:
             self._steps.scale_schedule(0.5)
-        rate = 0.5 * plain_number(self._optimizer.learning_rate)
-        self._optimizer.learning_rate.assign(rate)
+        rate = halve(self._optimizer)
+        if has_own_schedule(self._optimizer):
+            self._steps.compile_anew()
         self._snapshots.forget()
         self._note(Recovery(failed + 1, cause, learning_rate=rate))
         return True
@@ -142,13 +144,9 @@ class EpochRecovery:
             return False
         if self._jitter.raise_tenfold():
             made = Recovery(step, cause, jitter=self._jitter.value)
-        elif has_own_schedule(self._optimizer):
-            return False
         else:
             self._jitter.set(self._before)
-            rate = 0.5 * plain_number(self._optimizer.learning_rate)
-            self._optimizer.learning_rate.assign(rate)
-            made = Recovery(step, cause, learning_rate=rate)
+            made = Recovery(step, cause, learning_rate=halve(self._optimizer))
         self.made.append(made)
         warnings.warn(str(made), RecoveryWarning, stacklevel=3)
         return True

@@ -130,6 +130,11 @@ class TrainingSteps:
         )
         self.run(0)
 
+    def compile_anew(self) -> None:
+        """Compile after a change of the optimizer that a compiled loop does not read."""
+        self._kind = None
+        self.compile()
+
     def run(self, num_steps: int) -> Outcome:
         """Take `num_steps` steps, or stop at the first whose bound or gradient is not finite.
 

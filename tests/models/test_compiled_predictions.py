@@ -138,10 +138,15 @@ def set_jitter(model):
     "change",
     [
         replace_kernel,
-        set_jitter,
         *(
             pytest.param(change, marks=pytest.mark.longest)
-            for change in (change_variance, replace_mean_function, replace_layer, change_an_array)
+            for change in (
+                set_jitter,
+                change_variance,
+                replace_mean_function,
+                replace_layer,
+                change_an_array,
+            )
         ),
     ],
 )

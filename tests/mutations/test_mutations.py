@@ -35,6 +35,7 @@ def _repository(folder: Path, value: int) -> Path:
     return root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("new", "found_by"), [("3", "tests/test_other.py::test_it"), ("2", "")])
 def test_a_copy_has_the_fault_and_fast_tests_find_it(tmp_path, monkeypatch, new, found_by):
     root = _repository(tmp_path, 1)
@@ -58,6 +59,7 @@ def test_a_copy_has_the_fault_and_fast_tests_find_it(tmp_path, monkeypatch, new,
     assert len(out.read_text().splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_tests_that_cannot_be_run_find_nothing(tmp_path, monkeypatch):
     root = _repository(tmp_path, 1)
     (root / "tests" / "test_likely.py").write_text("not Python")

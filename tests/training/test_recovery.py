@@ -83,10 +83,30 @@ def test_jitter_that_does_not_help_is_taken_back():
     assert len(error.value.record.recoveries) == 1
 
 
-def test_an_optimizer_with_its_own_schedule_keeps_it():
-    schedule = tf_keras.optimizers.schedules.ExponentialDecay(1.0, 100, 0.9)
-    with pytest.raises(NonFiniteError, match="at step 5"):
-        train(SteepModel(1.0, 3.0), DATA, steps=40, optimizer=sgd(schedule))
+def own_schedule():
+    return sgd(tf_keras.optimizers.schedules.PiecewiseConstantDecay([10], [1.0, 0.5]))
+
+
+def test_the_schedule_of_an_optimizer_is_halved_from_there_on(tmp_path):
+    model = SteepModel(1.0, 3.0)
+    with pytest.warns(RecoveryWarning, match="halved, to 0.5"):
+        record = train(model, DATA, steps=40, optimizer=own_schedule())
+    # Optimizers count their steps from 0: 11 have the first rate.
+    expected = -8.0 * (-0.5) ** 8 * 0.25**29
+    np.testing.assert_allclose(values(model)[".level"], expected, rtol=1e-12)
+    assert record.reports[-1].learning_rate == 0.25
+    assert np.isfinite(record.seconds_per_step)
+    # A resumed run goes on at half the rate, with this optimizer or a new one.
+    for again in (False, True):
+        resumed, optimizer = SteepModel(1.0, 3.0), own_schedule()
+        with pytest.warns(RecoveryWarning):
+            train(
+                resumed, DATA, steps=20, optimizer=optimizer, checkpoint_dir=tmp_path / str(again)
+            )
+        if again:
+            resumed, optimizer = SteepModel(1.0, 3.0), own_schedule()
+        train(resumed, DATA, steps=40, optimizer=optimizer, checkpoint_dir=tmp_path / str(again))
+        assert values(resumed) == values(model)
 
 
 def test_nothing_is_changed_if_not_wanted_or_where_nothing_went_wrong():
