@@ -157,20 +157,21 @@ def run(options: argparse.Namespace) -> int:
     import numpy as np
 
     from gpflow_gi.datasets import DataError, diabetes, read_csv, train_test_split
+    from gpflow_gi.datasets.table_files import table_name
 
     try:
         settings = _settings(options)
         arguments.check_table(options)
     except ValueError as error:
         return say_error(str(error), MISUSED)
-    out = options.out or Path(
-        "gpflow-gi-results", options.data.stem if options.data else "diabetes"
-    )
+    name = table_name(options.data) if options.data else "diabetes"
+    out = options.out or Path("gpflow-gi-results", name)
     try:
         if options.data is None:
             table = diabetes()
         else:
-            table = read_csv(options.data, options.target, options.drop)
+            ways = arguments.reading(options)
+            table = read_csv(options.data, options.target, options.drop, drop_constant=True, **ways)
         check_results_folder(out, FILES)
         train, test = train_test_split(table, settings.test_fraction, settings.seed)
         if (train.Y == train.Y[0]).all():
@@ -188,6 +189,8 @@ def run(options: argparse.Namespace) -> int:
         f"{'input' if table.X.shape[1] == 1 else 'inputs'}, target "
         f"{table.target_name!r}; {num_rows} rows to train on, {len(test.Y)} to test on."
     )
+    for note in table.notes:
+        say(note)
     if num_inducing < settings.num_inducing:
         rows = "rows" if num_different == num_rows else "different rows"
         say(

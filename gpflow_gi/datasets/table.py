@@ -89,6 +89,11 @@ class Table:
         )
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on the reading of the file, for its user; a sentence each."""
+        return () if self.source is None else self.source.notes
+
+    @property
     def preprocessing(self) -> Preprocessing:
         """The map from the columns of a file to `X`."""
         if self.source is None:
