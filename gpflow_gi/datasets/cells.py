@@ -98,9 +98,9 @@ def is_numeric(cells: pd.Series) -> bool:
     return bool(is_numeric_dtype(cells.dtype) and not is_bool_dtype(cells.dtype))
 
 
-def has_commas(cells: pd.Series) -> bool:
-    """True if a cell with a comma is among them."""
-    return any("," in str(cell) for cell in cells.dropna().unique())
+def hold(cells: pd.Series, character: str) -> bool:
+    """True if a character is in one of the cells."""
+    return any(character in str(cell) for cell in cells.dropna().unique())
 
 
 def truths(cells: pd.Series) -> Array:

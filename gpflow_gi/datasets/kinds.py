@@ -90,7 +90,7 @@ def decimal_marks(
     unsure: list[str] = []
     for name in frame.columns:
         raw = frame[name]
-        if cells.is_numeric(raw) or raw.dtype.kind in "Mb" or not cells.has_commas(raw):
+        if cells.is_numeric(raw) or raw.dtype.kind in "Mb" or not cells.hold(raw, ","):
             continue
         fits = [mark for mark in cells.MARKS if cells.fit(raw, mark)]
         if len(fits) == 1:
@@ -116,7 +116,7 @@ def decimal_marks(
         )
     if by_others == "," and texts is not None:
         for name in texts.columns:
-            if cells.fit(texts[name], ","):
+            if cells.hold(texts[name], ".") and cells.fit(texts[name], ","):
                 marks[name] = ","
                 notes.append(
                     f"Points in {name!r} are read as separators of thousands, as other columns "
