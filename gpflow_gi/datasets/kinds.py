@@ -55,7 +55,7 @@ def find_kinds(
     problems: list[Problem] = []
     for name in frame.columns:
         raw = frame[name]
-        if name in categories:
+        if name in categories or raw.dtype == "category":
             found: Any = _category(name, raw, max_categories)
         elif cells.is_numeric(raw):
             found = Column(name)

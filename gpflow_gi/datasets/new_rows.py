@@ -55,13 +55,15 @@ class NewRows:
         for raw, typed in rows._parts(()):
             for one in preprocessing.columns:
                 wrong[one.name].append(
-                    _wrong(one, raw[one.name], typed[one.name], preprocessing.impute, allow_unknown)
+                    wrong_cells(
+                        one, raw[one.name], typed[one.name], preprocessing.impute, allow_unknown
+                    )
                 )
         masks = {name: np.concatenate(found) for name, found in wrong.items() if found}
         if not masks or not len(next(iter(masks.values()))):
             raise DataError(f"{path} has no rows.")
         problems = [
-            Problem(one.name, masks[one.name], _expected(one))
+            Problem(one.name, masks[one.name], expected(one))
             for one in preprocessing.columns
             if masks[one.name].any()
         ]
@@ -98,7 +100,24 @@ def _check_columns(file: TableFile, preprocessing: Preprocessing) -> None:
     raise DataError(f"{file.path} lacks the column{plural} {', '.join(said)} of the training rows.")
 
 
-def _wrong(
+def problems_of(
+    preprocessing: Preprocessing,
+    raw: pd.DataFrame,
+    typed: pd.DataFrame,
+    *,
+    allow_unknown: bool = False,
+) -> dict[str, Any]:
+    """Columns with cells that cannot be used, with [n], True where they are."""
+    masks = {
+        one.name: wrong_cells(
+            one, raw[one.name], typed[one.name], preprocessing.impute, allow_unknown
+        )
+        for one in preprocessing.columns
+    }
+    return {name: mask for name, mask in masks.items() if mask.any()}
+
+
+def wrong_cells(
     column: Column, raw: pd.Series, values: pd.Series, impute: bool, allow_unknown: bool
 ) -> Any:
     """[n], True for cells that cannot be used."""
@@ -111,7 +130,8 @@ def _wrong(
     return found | (missing & (not impute))
 
 
-def _expected(column: Column) -> str:
+def expected(column: Column) -> str:
+    """The kind of a column's cells, for a message."""
     if column.kind == CATEGORY:
         names = ", ".join(map(repr, (text for text in column.categories[:8] if text)))
         more = ", ..." if len(column.categories) > 8 else ""

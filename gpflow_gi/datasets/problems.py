@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.validation import shown
 from .errors import DataError
-from .table_files import MISSING, TableFile
+from .table_files import MISSING
 
 _MOST = 20
 """Largest number of problems in a message."""
@@ -34,7 +35,18 @@ class Problem:
     remedies: tuple[str, ...] = ()
 
 
-def refuse(file: TableFile, problems: Sequence[Problem], target: str) -> None:
+class Place(Protocol):
+    """A file, or another place of cells."""
+
+    @property
+    def path(self) -> Any: ...
+    @property
+    def separator(self) -> str | None: ...
+    def cells(self) -> tuple[Any, NDArray[np.intp]]:
+        """The cells as texts, and the numbers of their lines or rows."""
+
+
+def refuse(file: Place, problems: Sequence[Problem], target: str) -> None:
     """Raise an error about all problems, if there are any.
 
     :param file: the file, which is read once more for the lines and the texts of wrong cells.

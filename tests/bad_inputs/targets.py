@@ -863,6 +863,9 @@ _add(
         "batch_size": COUNTS,
         "learning_rate": NUMBERS,
         "num_posterior_samples": COUNTS,
+        "likelihood": CHOICES,
+        "preprocess": CHOICES,
+        "warm_start": FLAGS,
         "random_state": SEEDS,
     },
     of_estimator=True,
@@ -963,7 +966,17 @@ _add(
     "read_csv",
     datasets.read_csv,
     {"path": _Fresh(csv_file), "target": "c"},
-    {"path": PATHS, "target": NAMES, "drop": OBJECTS},
+    {
+        "path": PATHS,
+        "target": NAMES,
+        "drop": OBJECTS,
+        "impute": CHOICES,
+        "categories": OBJECTS,
+        "max_categories": COUNTS,
+        "calendar": FLAGS,
+        "decimal": CHOICES,
+        "drop_constant": FLAGS,
+    },
 )
 
 # ------------------------------------------------------------------------ files and other libraries
