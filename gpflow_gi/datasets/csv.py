@@ -71,7 +71,7 @@ def read_csv(
     path = file_path("path", path)
     if not isinstance(target, str):
         raise DataError(f"target must be the name of a column, but is {shown(target)}.")
-    if impute not in (None, "median") or not isinstance(impute, str | None):
+    if impute is not None and not is_one_of(impute, ["median"]):
         raise ValueError(f'impute must be "median" or None, but is {shown(impute)}.')
     if decimal is not None and not is_one_of(decimal, MARKS):
         raise ValueError(f'decimal must be ".", "," or None, but is {shown(decimal)}.')

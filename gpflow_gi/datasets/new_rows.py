@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..core.validation import shown
+from ..core.real_array import kind_of, shown
 from .column import CATEGORY, DATE, NUMBER, TRUTH, Column
 from .errors import DataError
 from .near import near_names
@@ -49,7 +50,7 @@ class NewRows:
             are missing that nothing replaces, infinite, or of another kind than in training.
         """
         file = TableFile.open(path)
-        _check_columns(file, preprocessing)
+        _check_columns(path, file.names, preprocessing)
         rows = cls(file, preprocessing, 0)
         wrong: dict[str, list[Any]] = {one.name: [] for one in preprocessing.columns}
         for raw, typed in rows._parts(()):
@@ -88,16 +89,52 @@ class NewRows:
             yield raw, self.preprocessing.typed(raw)
 
 
-def _check_columns(file: TableFile, preprocessing: Preprocessing) -> None:
-    absent = [one.name for one in preprocessing.columns if one.name not in file.names]
+@dataclass(frozen=True, eq=False)
+class FrameCells:
+    """A data frame as a place of cells, as a file is one."""
+
+    frame: pd.DataFrame
+    path: str = "X"
+    separator: None = None
+
+    def cells(self) -> tuple[pd.DataFrame, NDArray[np.intp]]:
+        """Texts of the cells, and the numbers of rows, counted from 0 as by X.iloc."""
+        frame = self.frame.astype(object)
+        return frame.where(frame.notna(), "").astype(str), np.arange(len(frame))
+
+
+def typed_rows(X: Any, preprocessing: Preprocessing) -> pd.DataFrame:
+    """Rows of a data frame, read as the training rows.
+
+    :param X: a data frame with the columns of the training rows, in any order.
+    :return: as :meth:`Preprocessing.typed`.
+    :raises ValueError: if it is no data frame, if a column is missing, or if a cell is of another
+        kind than in training.
+    """
+    if not hasattr(X, "columns") or not hasattr(X, "iloc"):
+        raise ValueError(
+            "X must be a data frame with the columns that the training rows had, but is "
+            f"{kind_of(X)}."
+        )
+    _check_columns("X", tuple(X.columns), preprocessing)
+    typed = preprocessing.typed(X)
+    wrong = problems_of(preprocessing, X, typed)
+    columns = {one.name: one for one in preprocessing.columns}
+    problems = [Problem(name, mask, expected(columns[name])) for name, mask in wrong.items()]
+    refuse(FrameCells(X), problems, "")
+    return typed
+
+
+def _check_columns(place: Any, names: tuple[Any, ...], preprocessing: Preprocessing) -> None:
+    absent = [one.name for one in preprocessing.columns if one.name not in names]
     if not absent:
         return
     said = []
     for name in absent:
-        near = near_names(name, file.names)
+        near = near_names(name, [other for other in names if isinstance(other, str)])
         said.append(shown(name) + (f" (near it: {', '.join(map(repr, near))})" if near else ""))
     plural = "s" * (len(absent) > 1)
-    raise DataError(f"{file.path} lacks the column{plural} {', '.join(said)} of the training rows.")
+    raise DataError(f"{place} lacks the column{plural} {', '.join(said)} of the training rows.")
 
 
 def problems_of(

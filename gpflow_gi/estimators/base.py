@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core.validation import refuse_masked, shown, true_or_false
+from ..core.validation import is_one_of, refuse_masked, shown, true_or_false
 from ..datasets import Standardiser
+from ..datasets.new_rows import typed_rows
 from . import frames
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class Estimator(BaseEstimator):
         :raises ValueError: if a column cannot be used, or if `preprocess` has an invalid value.
         """
         refuse_masked("X", X)
-        if self.preprocess not in (None, "auto", "median"):
+        if self.preprocess is not None and not is_one_of(self.preprocess, ["auto", "median"]):
             raise ValueError(
                 f'preprocess must be "auto", "median" or None, but is {shown(self.preprocess)}.'
             )
@@ -138,7 +139,7 @@ class Estimator(BaseEstimator):
     def _preprocessed(self, X: Any) -> Any:
         refuse_masked("X", X)
         preprocessing = self.preprocessing_
-        return X if preprocessing is None else frames.numbers(X, preprocessing)
+        return X if preprocessing is None else preprocessing.transform(typed_rows(X, preprocessing))
 
     def _checked(self, given: Any, y: Any, **checks: Any) -> tuple[Any, Any]:
         """Training rows, checked by scikit-learn; names and number of columns are kept.

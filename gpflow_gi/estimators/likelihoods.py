@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.validation import shown
+from ..core.validation import is_one_of, shown
 from ..datasets import Standardiser
 from ..datasets.table import Array
 
@@ -39,6 +39,11 @@ def of_targets(likelihood: Any, Y: Array) -> tuple[Likelihood, Standardiser]:
 
     from ..architectures.start import NOISE_VARIANCE
 
+    if not isinstance(likelihood, Likelihood) and not is_one_of(likelihood, NAMES):
+        raise ValueError(
+            f"likelihood must be one of {', '.join(NAMES)}, or a GPflow likelihood, but is "
+            f"{shown(likelihood)}."
+        )
     if isinstance(likelihood, Likelihood):
         made = gpflow.utilities.deepcopy(likelihood)
     elif likelihood == "gaussian":
@@ -50,13 +55,8 @@ def of_targets(likelihood: Any, Y: Array) -> tuple[Likelihood, Standardiser]:
         made = HeteroskedasticTFPConditional(tfp.distributions.Normal, scale_transform=exp)
     elif likelihood == "poisson":
         made = Poisson()
-    elif likelihood == "bernoulli":
-        made = Bernoulli()
     else:
-        raise ValueError(
-            f"likelihood must be one of {', '.join(NAMES)}, or a GPflow likelihood, but is "
-            f"{shown(likelihood)}."
-        )
+        made = Bernoulli()
     if isinstance(made, HeteroskedasticTFPConditional) and Y.shape[1] > 1:
         raise ValueError(
             f"A heteroskedastic likelihood takes one target, but y has {Y.shape[1]} columns."

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.validation import file_path, positive_integer, probability
+from ..core.validation import file_path, positive_integer, probability, shown
 from ..datasets import Standardiser
+from ..datasets.new_rows import typed_rows
 from ..datasets.preprocessing import Preprocessing
 from ..metrics import mixture_moments, mixture_quantile
 from ..models import Predictive
@@ -60,11 +61,11 @@ class TableModel:
         :param quantiles: probabilities, in (0, 1).
         :return: [n rows]: "mean", "standard_deviation" and "quantile_p" for each p, in the unit of
             the target.
-        :raises KeyError: if a column is missing.
-        :raises gpflow_gi.datasets.DataError: if values are missing that nothing replaces.
-        :raises ValueError: if a quantile is not in (0, 1), or if a value is not finite.
+        :raises ValueError: if `rows` is no data frame, if it lacks a column, if a value is missing
+            that nothing replaces or is of another kind than in training, or if a quantile is not in
+            (0, 1).
         """
-        return self.predict_typed(self.preprocessing.typed(rows), quantiles)
+        return self.predict_typed(typed_rows(rows, self.preprocessing), quantiles)
 
     def predict_typed(
         self, frame: pd.DataFrame, quantiles: Sequence[float] = QUANTILES
@@ -76,6 +77,8 @@ class TableModel:
         """
         import pandas as pd
 
+        if not isinstance(quantiles, Sequence) or isinstance(quantiles, str | bytes):
+            raise ValueError(f"quantiles must be a list of numbers, but is {shown(quantiles)}.")
         quantiles = [probability("quantiles", one) for one in quantiles]
         X = self.inputs.transform(self.preprocessing.transform(frame))
         components = self._posterior.predict_y_components(X)
