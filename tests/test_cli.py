@@ -152,8 +152,9 @@ def test_missing_file(capsys, tmp_path):
         (["--seed", "-1"], "--seed"),
         (["--seed", "3000000000"], "--seed"),
         (["--nonsense"], "--nonsense"),
-        (["--target", "y"], "--target and --drop need --data"),
-        (["--drop", "y"], "--target and --drop need --data"),
+        (["--target", "y"], "--target needs --data"),
+        (["--drop", "y"], "--drop needs --data"),
+        (["--max-categories", "3"], "--max-categories needs --data"),
         (["--data", "table.csv"], "--data needs --target"),
     ],
 )

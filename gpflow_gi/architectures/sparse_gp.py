@@ -4,6 +4,9 @@ from typing import Any
 
 import gpflow
 
+from ..layers import GPLayer
+from ..models import DeepGP
+from ..posteriors import LocalInducing
 from .deep_gp import build_deep_gp
 
 
@@ -35,3 +38,17 @@ def build_sparse_gp(X: Any, Y: Any, num_inducing: int = 100, *, seed: int = 0) -
         num_data=start.num_data,
         num_latent_gps=layer.output_dim,
     )
+
+
+def sparse_gp_as_deep_gp(model: Any) -> DeepGP:
+    """A model of one layer with the parameters of :func:`build_sparse_gp`'s.
+
+    Both predict the same, up to the jitter of the kernel's matrix; this one can be saved.
+
+    :param model: a :class:`gpflow.models.SVGP`, whitened, with a full `q_sqrt`.
+    :return: a model that shares kernel and likelihood with it.
+    """
+    P = int(model.num_latent_gps)
+    Z = model.inducing_variable.Z.numpy()
+    posterior = LocalInducing(Z, P, q_mu=model.q_mu.numpy(), q_sqrt=model.q_sqrt.numpy())
+    return DeepGP([GPLayer(model.kernel, P, posterior)], model.likelihood, num_data=model.num_data)

@@ -2,12 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gpflow_gi.datasets import DataError, Table, read_csv, uci_set, uci_table
+from gpflow_gi.datasets.csv import named
+from gpflow_gi.datasets.table_files import TableFile, table_name
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -22,19 +24,39 @@ def describe(name: str) -> dict[str, Any]:
     return {"name": name, "sha256": described.sha256, "num_splits": described.num_splits}
 
 
-def describe_csv(path: str | Path, target: str, drop: Sequence[str] = ()) -> dict[str, Any]:
+def describe_csv(
+    path: str | Path,
+    target: str,
+    drop: Sequence[str] = (),
+    *,
+    say: Callable[[str], Any] = lambda note: None,
+    **reading: Any,
+) -> dict[str, Any]:
     """Describe a user's own table, named by its file without the ending.
 
+    Columns that are constant are left out, as if they had been named in `drop`.
+
     :param path: as for :func:`gpflow_gi.datasets.read_csv`, like `target` and `drop`.
-    :return: "name", "sha256" (of the file's bytes and of the roles of the columns), "num_splits"
-        (None: no limit), "path", "target" and "drop".
+    :param say: called with remarks on the reading of the file.
+    :param reading: other arguments of :func:`gpflow_gi.datasets.read_csv`, if they are not the
+        defaults.
+    :return: "name", "sha256" (of the file's bytes, of the roles of the columns and of `reading`),
+        "num_splits" (None: no limit), "path", "target", "drop" and, if there are any, "reading".
     :raises DataError: as :func:`gpflow_gi.datasets.read_csv`.
     """
     path = Path(path)
-    read_csv(path, target, drop)
-    columns = {"target": target, "drop": sorted(set(drop))}
+    table = read_csv(path, target, drop, drop_constant=True, **reading)
+    for note in table.notes:
+        say(note)
+    file = TableFile.open(path)
+    used = {column.name for column in table.preprocessing.columns}
+    columns: dict[str, Any] = {"target": target, "drop": sorted({*file.names} - used - {target})}
+    if "categories" in reading:
+        reading["categories"] = sorted(set(named(file, "categories", reading["categories"])))
+    if reading:
+        columns["reading"] = reading
     return {
-        "name": path.stem,
+        "name": table_name(path),
         "sha256": _sha256(path, columns),
         "num_splits": None,
         "path": str(path.resolve()),
@@ -52,7 +74,8 @@ def check(data: Mapping[str, Any]) -> None:
     if "path" not in data:
         return
     path = Path(data["path"])
-    if _sha256(path, {name: data[name] for name in ("target", "drop")}) != data["sha256"]:
+    columns = {name: data[name] for name in ("target", "drop", "reading") if name in data}
+    if _sha256(path, columns) != data["sha256"]:
         raise DataError(f"{path} has changed since the sweep was started: start it again.")
 
 
@@ -64,7 +87,8 @@ def table_of(data: Mapping[str, Any]) -> Table:
     """
     if "path" not in data:
         return uci_table(data["name"])
-    return replace(read_csv(data["path"], data["target"], data["drop"]), name=data["name"])
+    table = read_csv(data["path"], data["target"], data["drop"], **data.get("reading", {}))
+    return replace(table, name=data["name"])
 
 
 def _sha256(path: Path, columns: Mapping[str, Any]) -> str:

@@ -43,6 +43,21 @@ def check_results_folder(path: Path, files: Collection[str]) -> None:
         ) from None
 
 
+def check_writable(path: Path) -> None:
+    """Make a folder, unless it exists, and check that files can be written there.
+
+    :raises ResultsFolderError: if they cannot.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise ResultsFolderError(
+            f"{path} is no folder that can be written to ({error.strerror}): choose another."
+        ) from None
+
+
 @contextmanager
 def results_folder(path: Path, files: Collection[str]) -> Iterator[Path]:
     """Make a new folder, which replaces `path` once it is complete.

@@ -13,10 +13,11 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from gpflow_gi import architectures
+from gpflow_gi.architectures.sparse_gp import sparse_gp_as_deep_gp
 from gpflow_gi.architectures.start import centres
 from gpflow_gi.bounds import Estimate, estimate_elbo
 from gpflow_gi.metrics.held_out import predictive_components
-from gpflow_gi.models import NoDensityError
+from gpflow_gi.models import NoDensityError, Predictive
 from gpflow_gi.training import FitRecord, NoRise, fit
 from gpflow_gi.training.learning_rate import falling_rate
 from gpflow_gi.training.record import notes_not_warnings
@@ -110,6 +111,8 @@ class Trained:
     :param num_parameters: number of trained parameters.
     :param hyperparameters: final values of the small hyperparameters.
     :param record: record of training; empty if that was not by :func:`gpflow_gi.fit`.
+    :param model: makes the model that predicts, ready to be saved; None if it cannot be.
+    :param num_samples: number of components of its predictions.
     """
 
     predict: Callable[[Array], tuple[Array, Array]]
@@ -118,6 +121,8 @@ class Trained:
     num_parameters: int
     hyperparameters: Mapping[str, Any]
     record: FitRecord = field(default_factory=FitRecord)
+    model: Callable[[], Predictive] | None = None
+    num_samples: int = 1
 
 
 def train_method(
@@ -222,6 +227,8 @@ def _by_adam(
         num_parameters=_num_parameters(model),
         hyperparameters=_few_numbers(model),
         record=record,
+        model=lambda: model if is_sampled(model) else sparse_gp_as_deep_gp(model),
+        num_samples=num_test or 1,
     )
 
 
@@ -243,6 +250,8 @@ def _all_weights(
         steps=found.steps,
         num_parameters=found.num_weights + 1,  # and the noise variance
         hyperparameters=_few_numbers(q.network),
+        model=lambda: found.model,
+        num_samples=found.num_components,
     )
 
 

@@ -34,10 +34,10 @@ class Rows:
     """
 
     def __init__(self, train: Table, test: Table) -> None:
-        inputs, self.targets = Standardiser.fit(train.X), Standardiser.fit(train.Y)
-        self.X, self.Y = inputs.transform(train.X), self.targets.transform(train.Y)
+        self.inputs, self.targets = Standardiser.fit(train.X), Standardiser.fit(train.Y)
+        self.X, self.Y = self.inputs.transform(train.X), self.targets.transform(train.Y)
         """Training inputs [N, D] and targets [N, 1], standardised."""
-        self.X_test = inputs.transform(test.X)
+        self.X_test = self.inputs.transform(test.X)
         """Test inputs [n, D], standardised."""
         self.Y_test = test.Y
         """Test targets [n, 1], in their own unit."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from gpflow_gi._version import __version__
 
-from . import benchmark, compare, experiment, report
+from . import benchmark, compare, experiment, predict, report
 from .arguments import Parser
 from .console import INTERRUPTED, MISUSED, say_error, unwritable_escaped
 
@@ -61,6 +61,7 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     compare.add_to(commands)
+    predict.add_to(commands)
     experiment.add_to(commands)
     benchmark.add_to(commands)
     report.add_to(commands)

@@ -24,15 +24,45 @@ def add_table(group: Any, otherwise: str) -> None:
         "--data",
         metavar="FILE",
         type=Path,
-        help=f"comma-separated values, with the columns' names in the first line ({otherwise})",
+        help="comma-separated values, with the columns' names in the first line; may be "
+        f"compressed, or Parquet ({otherwise})",
     )
     group.add_argument("--target", metavar="COLUMN", help="the column of FILE to predict")
     group.add_argument(
         "--drop",
-        metavar="COLUMN",
+        metavar="COLUMN,COLUMN",
         action="append",
         default=[],
-        help="a column of FILE to leave out; may be given several times",
+        help="columns of FILE to leave out; may be given several times",
+    )
+    group.add_argument(
+        "--impute",
+        choices=["median"],
+        help="replace missing values by the median of the training rows, with an input that says "
+        "where (default: missing values are refused)",
+    )
+    group.add_argument(
+        "--categories",
+        metavar="COLUMN,COLUMN",
+        action="append",
+        default=[],
+        help="columns that are categories, although they hold numbers",
+    )
+    group.add_argument(
+        "--max-categories",
+        metavar="N",
+        type=count,
+        help="categories of a column, each of which becomes an input (default: 20)",
+    )
+    group.add_argument(
+        "--calendar",
+        action="store_true",
+        help="make inputs of the day of the week and the month of dates too",
+    )
+    group.add_argument(
+        "--decimal",
+        choices=[".", ","],
+        help="the decimal mark, where numbers such as 1,234 leave it open",
     )
 
 
@@ -41,10 +71,21 @@ def check_table(options: argparse.Namespace) -> None:
 
     :raises ValueError: if they are not.
     """
-    if options.data is None and (options.target is not None or options.drop):
-        raise ValueError("--target and --drop need --data FILE.")
+    given = {"target": options.target, "drop": options.drop, **reading(options)}
+    for name, value in given.items():
+        if options.data is None and value not in (None, []):
+            raise ValueError(f"--{name.replace('_', '-')} needs --data FILE.")
     if options.data is not None and options.target is None:
         raise ValueError("--data needs --target COLUMN: the column to predict.")
+
+
+def reading(options: argparse.Namespace) -> dict[str, Any]:
+    """The options that say how a table is read, without those that were not given.
+
+    :return: arguments of :func:`gpflow_gi.datasets.read_csv`.
+    """
+    names = ("impute", "categories", "max_categories", "calendar", "decimal")
+    return {name: value for name in names if (value := getattr(options, name))}
 
 
 def number(kind: type, allowed: Callable[[Any], bool], description: str) -> Callable[[str], Any]:

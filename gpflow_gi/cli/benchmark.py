@@ -261,6 +261,7 @@ def _data(options: argparse.Namespace) -> list[dict[str, Any]]:
     """
     from gpflow_gi.benchmark.data import describe, describe_csv
     from gpflow_gi.datasets import UCI_SETS
+    from gpflow_gi.datasets.table_files import table_name
 
     arguments.check_table(options)
     if options.data is None:
@@ -268,9 +269,10 @@ def _data(options: argparse.Namespace) -> list[dict[str, Any]]:
             raise ValueError("--datasets NAME,NAME or --data FILE is needed; see --list.")
         return [describe(name) for name in options.datasets]
     # Also if that set is not requested: records of both could meet in a report.
-    if options.data.stem in UCI_SETS:
+    if table_name(options.data) in UCI_SETS:
         raise ValueError(f"{options.data} has the name of a UCI set: rename it.")
-    described = describe_csv(options.data, options.target, options.drop)
+    ways = arguments.reading(options)
+    described = describe_csv(options.data, options.target, options.drop, say=say, **ways)
     return [*map(describe, options.datasets), described]
 
 

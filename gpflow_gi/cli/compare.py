@@ -6,7 +6,11 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from gpflow_gi.benchmark.results_folder import ResultsFolderError, check_results_folder
+from gpflow_gi.benchmark.results_folder import (
+    ResultsFolderError,
+    check_results_folder,
+    check_writable,
+)
 from gpflow_gi.experiments.settings import FILES, MODELS, PRIORS, USUAL, Settings
 
 from . import arguments
@@ -118,6 +122,12 @@ def add_to(commands: Any) -> None:
         help="folder for the results; earlier results in it are replaced "
         "(default: gpflow-gi-results/ and the name of the data)",
     )
+    compare.add_argument(
+        "--save",
+        metavar="DIR",
+        type=Path,
+        help="folder for the trained models, a file each, which gpflow-gi predict reads",
+    )
     compare.set_defaults(run=run)
 
 
@@ -157,21 +167,24 @@ def run(options: argparse.Namespace) -> int:
     import numpy as np
 
     from gpflow_gi.datasets import DataError, diabetes, read_csv, train_test_split
+    from gpflow_gi.datasets.table_files import table_name
 
     try:
         settings = _settings(options)
         arguments.check_table(options)
     except ValueError as error:
         return say_error(str(error), MISUSED)
-    out = options.out or Path(
-        "gpflow-gi-results", options.data.stem if options.data else "diabetes"
-    )
+    name = table_name(options.data) if options.data else "diabetes"
+    out = options.out or Path("gpflow-gi-results", name)
     try:
         if options.data is None:
             table = diabetes()
         else:
-            table = read_csv(options.data, options.target, options.drop)
+            ways = arguments.reading(options)
+            table = read_csv(options.data, options.target, options.drop, drop_constant=True, **ways)
         check_results_folder(out, FILES)
+        if options.save:
+            check_writable(options.save)
         train, test = train_test_split(table, settings.test_fraction, settings.seed)
         if (train.Y == train.Y[0]).all():
             raise DataError(
@@ -188,6 +201,8 @@ def run(options: argparse.Namespace) -> int:
         f"{'input' if table.X.shape[1] == 1 else 'inputs'}, target "
         f"{table.target_name!r}; {num_rows} rows to train on, {len(test.Y)} to test on."
     )
+    for note in table.notes:
+        say(note)
     if num_inducing < settings.num_inducing:
         rows = "rows" if num_different == num_rows else "different rows"
         say(
@@ -210,9 +225,18 @@ def run(options: argparse.Namespace) -> int:
     with import_noise_hidden():
         from gpflow_gi.experiments import report
         from gpflow_gi.experiments.compare import Comparison, compare
+        from gpflow_gi.persistence import SaveError, TableModel
 
     unwritten: ResultsFolderError | None = None
+    unsaved: list[str] = []
     num_ended = 0
+
+    def save(name: str, model: TableModel) -> None:
+        try:
+            model.save(options.save / f"{name}.gi")
+        except SaveError as error:
+            unsaved.append(str(error))
+            say_error(str(error), MISUSED)
 
     def keep(comparison: Comparison) -> None:
         nonlocal unwritten, num_ended
@@ -227,7 +251,14 @@ def run(options: argparse.Namespace) -> int:
                 say_error(f"{error} It is tried again after the next model.", MISUSED)
 
     try:
-        comparison = compare(train, test, settings, announce=announce, ended=keep)
+        comparison = compare(
+            train,
+            test,
+            settings,
+            announce=announce,
+            ended=keep,
+            keep_model=save if options.save else None,
+        )
     except KeyboardInterrupt:
         if not num_ended or unwritten:
             raise
@@ -236,6 +267,10 @@ def run(options: argparse.Namespace) -> int:
     if unwritten:
         return say_error(str(unwritten), MISUSED)
     print(f"\nThe numbers and the figures are in {out}{os.sep}", flush=True)
+    if options.save:
+        print(f"The models are in {options.save}{os.sep}; next: gpflow-gi predict", flush=True)
+    if unsaved:
+        return say_error(f"{len(unsaved)} models could not be saved: {unsaved[0]}", MISUSED)
     if not comparison.failures:
         return 0
     failed = "; ".join(f"{one.name} ({report.reason(one)})" for one in comparison.failures)

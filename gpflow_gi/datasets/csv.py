@@ -1,124 +1,149 @@
-"""Tables from files of comma-separated values."""
+"""Tables from files, ready for a model."""
 
-from collections import Counter
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..core.validation import file_path, shown
+from ..core.validation import file_path, integer, is_one_of, shown, true_or_false
+from .cells import MARKS, Array, is_numeric
+from .column import NUMBER, TRUTH
 from .errors import DataError
+from .kinds import MOST_CATEGORIES, decimal_marks, find_kinds
 from .near import near_names
-from .table import MIN_ROWS, Array, Table
+from .preprocessing import Preprocessing
+from .problems import IMPUTE, Problem, refuse
+from .source import Source
+from .table import MIN_ROWS, Table
+from .table_files import TableFile
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def read_csv(path: str | Path, target: str, drop: Sequence[str] | None = ()) -> Table:
-    """Read a table of numbers from a file of comma-separated values.
+def read_csv(
+    path: str | Path,
+    target: str,
+    drop: str | Sequence[str] | None = (),
+    *,
+    impute: str | None = None,
+    categories: str | Sequence[str] | None = (),
+    max_categories: int = MOST_CATEGORIES,
+    calendar: bool = False,
+    decimal: str | None = None,
+    drop_constant: bool = False,
+) -> Table:
+    """Read a table from a file of comma-separated values.
 
-    The file is UTF-8, its first line names the columns, and every other line that is not empty is
-    a row of numbers.
+    The file is UTF-8, and its first line names the columns. Commas, semicolons, tabs and vertical
+    bars are recognised as separators, separators of thousands and decimal commas too. It may be
+    compressed (.gz, .bz2, .xz, or .zip with one file), or Parquet if pyarrow is installed.
+
+    Numbers are inputs as they are. Truth values (true and false, yes and no) become 1 and 0, dates
+    days since the beginning of 1970, and every category an input that is 1 in its rows. Categories
+    and medians here are those of all rows; :func:`train_test_split` and :func:`standard_split`
+    take those of the training rows alone.
 
     :param path: the file.
-    :param target: the column to predict.
-    :param drop: columns to leave out; they may hold anything. None for none. All other columns
-        are inputs.
+    :param target: the column to predict: numbers or truth values.
+    :param drop: columns to leave out; they may hold anything. Text names several by commas. None
+        for none. All other columns are inputs.
+    :param impute: "median" to replace missing values of inputs; where values of a column are
+        missing, one more input says so. None refuses them.
+    :param categories: columns that are categories, although they may hold numbers.
+    :param max_categories: largest number of categories of a column.
+    :param calendar: True to make inputs of the day of the week and the month of dates too: sine
+        and cosine of their places on a circle.
+    :param decimal: the decimal mark, "." or ",", of numbers that can be read with both, as 1,234;
+        None finds it.
+    :param drop_constant: True to leave out inputs that are the same in all rows.
     :return: X [N, D], Y [N, 1], where N >= 3 and D >= 1.
     :raises DataError: if there is no such file or column, if a name is missing or repeated, if a
-        value is missing, infinite or not a number, if there are fewer than 3 rows, no inputs, or
-        if the target is constant. Lines are counted as in an editor: the names are in line 1.
+        value is missing, infinite or of another kind than its column, if a column has too many
+        categories, if there are fewer than 3 rows, no inputs, or if the target is constant. One
+        message says what is wrong with all columns. Lines are counted as in an editor: the names
+        are in line 1.
+    :raises ValueError: if another argument cannot be used.
     """
     path = file_path("path", path)
     if not isinstance(target, str):
         raise DataError(f"target must be the name of a column, but is {shown(target)}.")
-    drop = () if drop is None else drop
-    if not isinstance(drop, Sequence) or not all(isinstance(name, str) for name in drop):
-        raise DataError(f"drop must be a list of names of columns, but is {shown(drop)}.")
-    drop = (drop,) if isinstance(drop, str) else drop
-    cells = _read_cells(path)
-    names = _column_names(path, cells)
-    for name in (target, *drop):
-        if name not in names:
-            raise DataError(f"{path}: there is no column {shown(name)}{_suggestion(name, names)}")
-    if target in drop:
+    if impute is not None and not is_one_of(impute, ["median"]):
+        raise ValueError(f'impute must be "median" or None, but is {shown(impute)}.')
+    if decimal is not None and not is_one_of(decimal, MARKS):
+        raise ValueError(f'decimal must be ".", "," or None, but is {shown(decimal)}.')
+    max_categories = integer("max_categories", max_categories, 1)
+    calendar = true_or_false("calendar", calendar)
+    drop_constant = true_or_false("drop_constant", drop_constant)
+    file = TableFile.open(path)
+    left_out = named(file, "drop", drop)
+    texts = named(file, "categories", categories)
+    _check_named(file, (target,))
+    if target in left_out:
         raise DataError(f"{path}: column {target!r} is the target and cannot be dropped.")
 
-    cells.columns = names
-    lines = _line_numbers(cells)[1:]
-    cells = cells.iloc[1:]
-    filled = (cells != "").any(axis="columns").to_numpy()
-    cells, lines = cells[filled].drop(columns=list(drop)), lines[filled]
-    if len(cells) < MIN_ROWS:
-        rows = f"{len(cells)} {'row' if len(cells) == 1 else 'rows'}"
+    frame = file.frame(texts).drop(columns=list(left_out))
+    if len(frame) < MIN_ROWS:
+        rows = f"{len(frame)} {'row' if len(frame) == 1 else 'rows'}"
         raise DataError(f"{path} has {rows} of data: at least {MIN_ROWS} are needed.")
-
-    values = _to_numbers(path, cells, lines, target)
-    is_target = cells.columns == target
-    X, Y = values[:, ~is_target], values[:, is_target]
-    if X.shape[1] == 0:
+    marks, notes = _decimal_marks(file, frame, decimal)
+    frame = _with_texts(file, frame, [name for name, mark in marks.items() if mark == ","])
+    inputs = frame.drop(columns=target)
+    found = find_kinds(
+        inputs, categories=texts, max_categories=max_categories, calendar=calendar, marks=marks
+    )
+    typed = Preprocessing(found.columns).typed(inputs)
+    columns = list(found.columns)
+    problems = list(found.problems)
+    for one in columns:
+        problems += _wrong_values(one.name, typed[one.name], impute is not None)
+    Y, wrong = _target(frame[[target]], marks)
+    refuse(file, _in_order(file, [*problems, *wrong]), target)
+    if drop_constant:
+        constant = [one for one in columns if typed[one.name].nunique(dropna=False) == 1]
+        if constant and len(constant) < len(columns):
+            names = ", ".join(repr(one.name) for one in constant)
+            plural = "s" * (len(constant) > 1)
+            notes += (f"Left out, constant in all rows: column{plural} {names}.",)
+            columns = [one for one in columns if one not in constant]
+    if not columns:
         raise DataError(f"{path} has no column besides the target {target!r} to predict it from.")
     if np.ptp(Y) == 0:
         raise DataError(
             f"{path}, column {target!r}: the target is {Y[0, 0]:g} in all {len(Y)} rows, "
             "so there is nothing to predict."
         )
-    input_names = tuple(name for name in cells.columns if name != target)
-    return Table(path.name, X, Y, input_names, target)
+    typed = typed[[one.name for one in columns]]
+    fitted = Preprocessing.fit(typed, columns, impute is not None)
+    source = Source(typed, fitted, tuple(notes))
+    return Table(path.name, fitted.transform(typed), Y, fitted.input_names, target, source)
 
 
-def _read_cells(path: Path) -> "pd.DataFrame":
-    """Every cell of the file as text: row i of the frame is record i of the file."""
-    import pandas as pd
+def named(file: TableFile, argument: str, given: Any) -> tuple[str, ...]:
+    """Names of columns that a user has given, as a list or with commas between them.
 
-    try:
-        with path.open("rb") as file:
-            return pd.read_csv(
-                file,
-                header=None,
-                index_col=False,
-                dtype=str,
-                keep_default_na=False,
-                skip_blank_lines=False,
-                skipinitialspace=True,
-                encoding="utf-8-sig",
+    :raises DataError: if there is no such column.
+    """
+    given = () if given is None else (given,) if isinstance(given, str) else given
+    if not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+        raise DataError(f"{argument} must be a list of names of columns, but is {shown(given)}.")
+    names: list[str] = []
+    for name in given:
+        parts = [name] if name in file.names else [part.strip() for part in name.split(",")]
+        names += [part for part in parts if part not in names]
+    _check_named(file, names)
+    return tuple(names)
+
+
+def _check_named(file: TableFile, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in file.names:
+            raise DataError(
+                f"{file.path}: there is no column {shown(name)}{_suggestion(name, file.names)}"
             )
-    except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file.") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise DataError(
-            f"{path} is not a text file in UTF-8: save the table as CSV (UTF-8)."
-        ) from None
-    except pd.errors.EmptyDataError:
-        raise DataError(
-            f"{path}, line 1 is empty: it must hold the names of the columns."
-        ) from None
-    except pd.errors.ParserError as error:
-        # "Error tokenizing data. C error: Expected 3 fields in line 5, saw 4"
-        reason = str(error).split("C error: ")[-1].strip()
-        if "EOF inside string" in reason:
-            reason = "a quotation mark is never closed"
-        elif ";" in path.read_text(encoding="utf-8-sig").partition("\n")[0]:
-            reason += "; are its columns separated by semicolons?"
-        raise DataError(f"{path} is not comma-separated values: {reason}.") from None
-
-
-def _column_names(path: Path, cells: "pd.DataFrame") -> list[str]:
-    names = [name.strip() for name in cells.iloc[0]]
-    if "" in names:
-        raise DataError(
-            f"{path}, line 1: column {names.index('') + 1} has no name. Name it; or "
-            "if it is an index, write the table without."
-        )
-    name, count = Counter(names).most_common(1)[0]
-    if count > 1:
-        raise DataError(f"{path}, line 1: {count} columns have the name {shown(name)}.")
-    return names
 
 
 def _suggestion(name: str, names: Sequence[str], most: int = 8) -> str:
@@ -129,51 +154,53 @@ def _suggestion(name: str, names: Sequence[str], most: int = 8) -> str:
     shown = ", ".join(repr(other) for other in names[:most])
     if len(names) > most:
         shown += f" and {len(names) - most} more"
-    if len(names) == 1 and any(separator in names[0] for separator in ";\t|"):
-        shown += ": is the file separated by something else than commas?"
-        return f"; its only column is {shown}"
     return f"; there is {shown}."
 
 
-def _line_numbers(cells: "pd.DataFrame") -> NDArray[np.intp]:
-    """The line of the file at which each record starts, counted from 1: [rows].
+def _decimal_marks(
+    file: TableFile, frame: pd.DataFrame, decimal: str | None
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    marks, notes = decimal_marks(frame, None, file.separator, decimal)
+    floats = [name for name in frame.columns if frame[name].dtype.kind == "f"]
+    if "," not in ({decimal} if decimal else set(marks.values())) or not floats:
+        return marks, notes
+    texts = file.frame(floats)[floats]
+    return decimal_marks(frame, texts, file.separator, decimal)
 
-    A quoted cell may contain line ends, so records and lines can differ.
-    """
-    breaks = sum(cells[name].str.count("\n").to_numpy() for name in cells.columns)
-    return 1 + np.arange(len(cells)) + np.concatenate([[0], np.cumsum(breaks)[:-1]]).astype(int)
+
+def _with_texts(file: TableFile, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """The frame with the texts of columns that were read as other numbers."""
+    again = [name for name in names if is_numeric(frame[name])]
+    return frame.assign(**{name: file.frame(again)[name] for name in again}) if again else frame
 
 
-def _to_numbers(path: Path, cells: "pd.DataFrame", lines: NDArray[np.intp], target: str) -> Array:
-    """Convert the cells to numbers, [N, D]; the first that is not a number is an error."""
-    import pandas as pd
-
-    values = cells.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
-    bad = np.argwhere(~np.isfinite(values))
-    if len(bad) == 0:
-        return values
-    row, column = bad[0]
-    name, text = cells.columns[column], str(cells.iloc[row, column]).strip()
-    if text.lower() in ("", "nan", "na", "n/a", "null", "none", "?", "-"):
-        problem = "the value is missing" + (f" ({text!r})" if text else "")
-        remedy = "fill it in"
-    elif _is_infinite(text):
-        problem = f"the value {text!r} is infinite"
-        remedy = "correct it"
+def _wrong_values(name: str, values: pd.Series, impute: bool) -> list[Problem]:
+    if values.dtype == object:
+        absent = (values == "").to_numpy()
+        infinite = np.zeros(len(values), bool)
     else:
-        problem = f"{_shortened(text)!r} is not a number"
-        remedy = "write it as a number"
-    remedy += " or remove the line" if name == target else ", remove the line or drop the column"
-    raise DataError(f"{path}, line {lines[row]}, column {shown(name)}: {problem}; {remedy}.")
+        absent, infinite = np.isnan(values.to_numpy()), np.isinf(values.to_numpy())
+    problems = []
+    if infinite.any():
+        problems.append(Problem(name, infinite))
+    if absent.any() and not impute:
+        problems.append(Problem(name, absent, remedies=(IMPUTE,)))
+    return problems
 
 
-def _shortened(text: str, most: int = 40) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
+def _target(frame: pd.DataFrame, marks: dict[str, str]) -> tuple[Array, list[Problem]]:
+    """The target [N, 1], and its faults."""
+    (name,) = frame.columns
+    found = find_kinds(frame, marks=marks)
+    (column,) = found.columns or (None,)
+    if column is not None and column.kind in (NUMBER, TRUTH):
+        values = column.values(frame[name])
+        bad = ~np.isfinite(values)
+        return values[:, None], [Problem(name, bad)] if bad.any() else []
+    if column is None and found.problems[0].rows is not None:
+        return np.zeros((len(frame), 1)), [Problem(name, found.problems[0].rows)]
+    return np.zeros((len(frame), 1)), [Problem(name, frame[name].notna().to_numpy())]
 
 
-def _is_infinite(text: str) -> bool:
-    # Some versions of pandas do not report a number that is too large.
-    try:
-        return bool(np.isinf(float(text)))
-    except ValueError:
-        return False
+def _in_order(file: TableFile, problems: list[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda problem: file.names.index(problem.column))

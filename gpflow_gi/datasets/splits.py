@@ -29,7 +29,7 @@ def train_test_split(
     num_rows = len(table.X)
     num_test = min(max(1, round(test_fraction * num_rows)), num_rows - 2)
     order = np.random.default_rng(seed).permutation(num_rows)
-    return table.rows(order[num_test:]), table.rows(order[:num_test])
+    return table.split(order[num_test:], order[:num_test])
 
 
 def standard_split(table: Table, split: int) -> tuple[Table, Table]:
@@ -62,7 +62,7 @@ def standard_split(table: Table, split: int) -> tuple[Table, Table]:
     generator = np.random.RandomState(1)
     for _ in range(split + 1):
         order = generator.permutation(num_rows)
-    train, test = table.rows(order[:num_train]), table.rows(order[num_train:])
+    train, test = table.split(order[:num_train], order[num_train:])
     if np.ptp(train.Y) == 0:
         raise DataError(
             f"{table.name}, split {split}: the target {table.target_name!r} is "

@@ -1,14 +1,15 @@
 """Rows of numbers with one target."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.validation import check_rank, check_same_rows, finite_floats, real_array, shown
-
-Array = NDArray[np.float64]
+from .cells import Array
+from .preprocessing import Preprocessing
+from .source import Source
 
 MIN_ROWS = 3
 """Least number of rows: two to train on, for a standard deviation, and one to test on."""
@@ -23,6 +24,7 @@ class Table:
     :param Y: [N, 1], the target.
     :param input_names: D names, one for each column of `X`.
     :param target_name: the name of the column `Y`.
+    :param source: the columns of the file from which `X` is made; None if they are `X`.
     :raises ValueError: if X and Y are not tables of finite numbers with the same number of rows,
         or if there is not one name for each input.
     """
@@ -32,6 +34,7 @@ class Table:
     Y: Array
     input_names: tuple[str, ...]
     target_name: str
+    source: Source | None = None
 
     def __post_init__(self) -> None:
         for name in ("X", "Y"):
@@ -58,7 +61,44 @@ class Table:
         :raises ValueError: if `index` does not hold integers.
         """
         index = row_numbers(index)
-        return Table(self.name, self.X[index], self.Y[index], self.input_names, self.target_name)
+        source = None if self.source is None else self.source.rows(index)
+        return replace(self, X=self.X[index], Y=self.Y[index], source=source)
+
+    def split(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> tuple["Table", "Table"]:
+        """Rows to train on and rows to test on.
+
+        Medians and categories of columns that are not numbers are those of the training rows.
+
+        :param train: as `index` of :meth:`rows`.
+        :param test: the same.
+        :return: both with the same inputs.
+        """
+        one, other = self.rows(train), self.rows(test)
+        if one.source is None or other.source is None:
+            return one, other
+        source = one.source.learned()
+        return tuple(  # type: ignore[return-value]
+            replace(
+                part,
+                X=source.preprocessing.transform(part.source.frame),
+                input_names=source.preprocessing.input_names,
+                source=replace(part.source, preprocessing=source.preprocessing),
+            )
+            for part in (one, other)
+            if part.source is not None
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on the reading of the file, for its user; a sentence each."""
+        return () if self.source is None else self.source.notes
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """The map from the columns of a file to `X`."""
+        if self.source is None:
+            return Preprocessing.of_numbers(self.input_names)
+        return self.source.preprocessing
 
 
 def check_table(name: str, value: Any) -> None:

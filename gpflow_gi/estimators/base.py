@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core.validation import refuse_masked
+from ..core.validation import is_one_of, refuse_masked, shown, true_or_false
 from ..datasets import Standardiser
+from ..datasets.new_rows import typed_rows
+from . import frames
 
 if TYPE_CHECKING:
     from gpflow.likelihoods import Likelihood
 
+    from ..datasets.preprocessing import Preprocessing
     from ..models import DeepGP
 
 Array = NDArray[np.float64]
@@ -34,7 +37,7 @@ class Estimator(BaseEstimator):
 
     Subclasses set the parameters that this class reads: ``num_inducing``, ``steps``,
     ``batch_size``, ``learning_rate``, ``tol``, ``n_iter_no_change``, ``num_posterior_samples``,
-    ``random_state`` and ``verbose``.
+    ``likelihood``, ``preprocess``, ``warm_start``, ``random_state`` and ``verbose``.
     """
 
     num_inducing: int
@@ -44,8 +47,13 @@ class Estimator(BaseEstimator):
     tol: float | None
     n_iter_no_change: int
     num_posterior_samples: int
+    likelihood: Any
+    preprocess: str | None
+    warm_start: bool
     random_state: Any
     verbose: bool
+    model_: DeepGP
+    preprocessing_: Preprocessing | None
 
     @abstractmethod
     def _build(self, X: Array, Y: Array, likelihood: Likelihood, **settings: Any) -> DeepGP:
@@ -72,15 +80,22 @@ class Estimator(BaseEstimator):
         wait = positive_integer("n_iter_no_change", self.n_iter_no_change)
         rule = False if self.tol is None else NoRise(self.tol, wait)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        self.input_scaling_ = Standardiser.fit(X)
+        going_on = self._goes_on()
+        if not going_on:
+            self.input_scaling_ = Standardiser.fit(X)
         X = self.input_scaling_.transform(X)
-        model = self._build(X, Y, likelihood, num_inducing=inducing_for(X, num_inducing), seed=seed)
+        if going_on:
+            model = self.model_
+            model.num_data = len(X)
+        else:
+            number = inducing_for(X, num_inducing)
+            model = self._build(X, Y, likelihood, num_inducing=number, seed=seed)
         budget = Budget(
             name=type(self).__name__,
             steps=steps,
             learning_rate=learning_rate,
             last_learning_rate=0.0,
-            kl_warmup=steps // 4,
+            kl_warmup=0 if going_on else steps // 4,
             batch_size=self.batch_size,
             num_inducing=num_inducing,
             num_samples=1,
@@ -99,9 +114,54 @@ class Estimator(BaseEstimator):
         self.model_ = model
         self.posterior_ = model.posterior(S, seed=seed)
 
+    def _goes_on(self) -> bool:
+        """True if `fit` goes on with the model of the last one."""
+        return true_or_false("warm_start", self.warm_start) and hasattr(self, "model_")
+
+    def _numbers(self, X: Any) -> Any:
+        """Training inputs without columns of other kinds than numbers, if these are preprocessed.
+
+        :raises ValueError: if a column cannot be used, or if `preprocess` has an invalid value.
+        """
+        refuse_masked("X", X)
+        if self.preprocess is not None and not is_one_of(self.preprocess, ["auto", "median"]):
+            raise ValueError(
+                f'preprocess must be "auto", "median" or None, but is {shown(self.preprocess)}.'
+            )
+        if self._goes_on():
+            return self._preprocessed(X)
+        self.preprocessing_ = None
+        if self.preprocess is None or not frames.needs_preprocessing(X, self.preprocess):
+            return X
+        X, self.preprocessing_ = frames.learn(X, self.preprocess == "median")
+        return X
+
+    def _preprocessed(self, X: Any) -> Any:
+        refuse_masked("X", X)
+        preprocessing = self.preprocessing_
+        return X if preprocessing is None else preprocessing.transform(typed_rows(X, preprocessing))
+
+    def _checked(self, given: Any, y: Any, **checks: Any) -> tuple[Any, Any]:
+        """Training rows, checked by scikit-learn; names and number of columns are kept.
+
+        :param given: X as the user gave it.
+        :param y: targets.
+        :param checks: of :func:`sklearn.utils.check_X_y`.
+        """
+        going_on = self._goes_on()
+        X = self._numbers(given)
+        if self.preprocessing_ is None:
+            return validate_data(self, X, y, reset=not going_on, dtype=np.float64, **checks)
+        if not going_on:
+            self.feature_names_in_ = np.array(given.columns, dtype=object)
+            self.n_features_in_ = len(given.columns)
+        return check_X_y(X, y, dtype=np.float64, **checks)
+
     def _scaled(self, X: Any) -> Array:
         """Scale inputs for predictions: [N, D]."""
-        check_is_fitted(self)
+        check_is_fitted(self, "posterior_")
+        if self.preprocessing_ is not None:
+            return self.input_scaling_.transform(self._preprocessed(X))
         refuse_masked("X", X)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return self.input_scaling_.transform(X)

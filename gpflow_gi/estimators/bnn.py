@@ -31,6 +31,9 @@ class _BNNEstimator(Estimator):
         tol: float | None = None,
         n_iter_no_change: int = 200,
         num_posterior_samples: int = 100,
+        likelihood: Any = "auto",
+        preprocess: str | None = "auto",
+        warm_start: bool = False,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -53,6 +56,15 @@ class _BNNEstimator(Estimator):
         :param n_iter_no_change: see `tol`; in steps.
         :param num_posterior_samples: number of draws of the layers below the last; predictions are
             averages over them.
+        :param likelihood: "auto" for Gaussian noise in regression, and a probit (two classes) or a
+            softmax in classification; "gaussian", "student-t", "heteroskedastic" (the noise depends
+            on the inputs), "poisson" (counts), "bernoulli" (0 and 1); or a GPflow likelihood.
+        :param preprocess: "auto" for data frames with columns that are not numbers: truth values
+            become 1 and 0, dates days, and each category an input, as
+            :func:`gpflow_gi.datasets.read_csv` has them. "median" also replaces missing values of
+            data frames. None takes numbers alone.
+        :param warm_start: True to go on, in a further :meth:`fit`, with the model of the last one
+            and its scaling and preprocessing, instead of a new one.
         :param random_state: as in scikit-learn; an integer makes everything repeatable.
         :param verbose: show the progress of training.
         """
@@ -68,6 +80,9 @@ class _BNNEstimator(Estimator):
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.num_posterior_samples = num_posterior_samples
+        self.likelihood = likelihood
+        self.preprocess = preprocess
+        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
 

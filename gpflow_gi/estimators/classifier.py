@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from ..core.validation import refuse_masked, shown
+from ..core.validation import is_one_of, refuse_masked, shown
 from .base import Array, Estimator
+
+C = TypeVar("C", bound="Classifier")
 
 
 class Classifier(ClassifierMixin, Estimator):
     """Classification with a probit likelihood for two classes, a softmax for more."""
 
-    def fit(self, X: Any, y: Any) -> Classifier:
+    classes_: Any
+
+    def fit(self: C, X: Any, y: Any) -> C:
         """Train on rows.
 
         :param X: inputs, [N, D].
@@ -29,19 +33,39 @@ class Classifier(ClassifierMixin, Estimator):
         """
         refuse_masked("X", X)
         refuse_masked("y", y, "labels")
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = self._checked(X, y)
         _check_types(y)
         check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        num_classes = len(self.classes_)
-        if num_classes == 1:
+        known = self.classes_ if self._goes_on() else None
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) == 1 and known is None:
             raise ValueError("y holds one class only; at least two are needed to tell apart.")
-        from gpflow.likelihoods import Bernoulli, Softmax
-
-        likelihood = Bernoulli() if num_classes == 2 else Softmax(num_classes)
-        likelihood.num_monte_carlo_points = 20
+        if known is not None:
+            if not np.isin(classes, known).all():
+                raise ValueError("y holds other classes than those that warm_start goes on with.")
+            labels = np.searchsorted(known, y)
+        self.classes_ = classes if known is None else known
+        likelihood = self._likelihood(len(self.classes_))
         self._train(X, labels.astype(np.float64)[:, None], likelihood)
         return self
+
+    def _likelihood(self, num_classes: int) -> Any:
+        import gpflow
+        from gpflow.likelihoods import Bernoulli, Likelihood, Softmax
+
+        wanted = self.likelihood
+        if isinstance(wanted, Likelihood):
+            return gpflow.utilities.deepcopy(wanted)
+        if not is_one_of(wanted, ("auto", "bernoulli")):
+            raise ValueError(
+                'likelihood must be "auto", "bernoulli" or a GPflow likelihood over classes, but '
+                f"is {shown(wanted)}."
+            )
+        if wanted == "bernoulli" and num_classes != 2:
+            raise ValueError(f"likelihood is bernoulli, for two classes, but y has {num_classes}.")
+        likelihood = Bernoulli() if num_classes == 2 else Softmax(num_classes)
+        likelihood.num_monte_carlo_points = 20
+        return likelihood
 
     def predict_proba(self, X: Any) -> Array:
         """The predictive probability of each class.

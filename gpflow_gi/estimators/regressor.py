@@ -2,49 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length
 
-from ..core.validation import positive_integer, real_array, refuse_masked
+from ..core.validation import is_one_of, positive_integer, real_array, refuse_masked
 from ..datasets import Standardiser
+from . import likelihoods
 from .base import Array, Estimator
+
+R = TypeVar("R", bound="Regressor")
 
 
 class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
-    """Regression with Gaussian noise; targets are standardised inside, like inputs.
+    """Regression; targets are standardised inside, like inputs, if their noise has a scale.
 
     Several targets (y of [N, Q]) share all layers except the last, and one noise variance for the
     standardised targets.
     """
 
-    def fit(self, X: Any, y: Any) -> Regressor:
+    target_shape_: tuple[int, ...]
+    target_scaling_: Standardiser
+
+    def fit(self: R, X: Any, y: Any) -> R:
         """Train on rows.
 
-        :param X: inputs, [N, D].
+        :param X: inputs, [N, D]; or a data frame, see `preprocess`.
         :param y: targets, [N] or [N, Q].
         :return: the estimator itself.
         :raises ValueError: if they are not finite numbers, if they differ in number, or if a
             parameter is invalid.
         :raises gpflow_gi.training.NonFiniteError: if the bound stops being finite in training.
         """
+        going_on = self._goes_on()
         refuse_masked("X", X)
         refuse_masked("y", y)
-        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
-        from gpflow.likelihoods import Gaussian
-
-        from ..architectures.start import NOISE_VARIANCE
-
+        X, y = self._checked(X, y, multi_output=True, y_numeric=True)
         Y = real_array("y", y).astype(np.float64).reshape(len(X), -1)
-        self.target_shape_ = y.shape[1:]
-        self.target_scaling_ = Standardiser.fit(Y)
-        self._train(X, self.target_scaling_.transform(Y), Gaussian(NOISE_VARIANCE))
+        if going_on and y.shape[1:] != self.target_shape_:
+            raise ValueError(
+                f"y has shape {y.shape}, but the model that warm_start goes on with has targets "
+                f"of {self.target_shape_} after the rows."
+            )
+        wanted = "gaussian" if is_one_of(self.likelihood, ["auto"]) else self.likelihood
+        likelihood, scaling = likelihoods.of_targets(wanted, Y)
+        if not going_on:
+            self.target_shape_, self.target_scaling_ = y.shape[1:], scaling
+        self._train(X, self.target_scaling_.transform(Y), likelihood)
         return self
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> Array: ...
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[Array, Array]: ...
+    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """The predictive mean of new targets.
 
         :param X: inputs, [N, D].
@@ -84,7 +98,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         return float(score)
 
     def log_density(self, X: Any, y: Any) -> Array:
-        """The log density of targets under the predictive distribution, a mixture of Gaussians.
+        """The log density of targets under the predictive distribution, a mixture.
 
         :param X: inputs, [N, D].
         :param y: targets, [N] or [N, Q], as in training.
@@ -118,12 +132,12 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         :return: [N, n_samples] or [N, Q, n_samples], in the targets' unit.
         :raises sklearn.exceptions.NotFittedError: before :meth:`fit`.
         :raises ValueError: if `X` does not have the columns of the training data, or is not finite,
-            or if `n_samples` is not a positive integer.
+            if `n_samples` is not a positive integer, or if the likelihood is one of GPflow's whose
+            noise is not known here.
         """
         X = self._scaled(X)
         n_samples = positive_integer("n_samples", n_samples)
         rng = check_random_state(random_state)
         draws = self.model_.predict_f_samples(X, n_samples, seed=int(rng.randint(2**31))).numpy()
-        noise = np.sqrt(self.model_.likelihood.variance.numpy())
-        Y = self.target_scaling_.inverse(draws + noise * rng.normal(size=draws.shape))
+        Y = self.target_scaling_.inverse(likelihoods.draw(self.model_.likelihood, draws, rng))
         return np.moveaxis(Y.reshape(n_samples, len(X), *self.target_shape_), 0, -1)

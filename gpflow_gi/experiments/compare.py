@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from gpflow_gi import metrics
 from gpflow_gi.benchmark.records import described
-from gpflow_gi.benchmark.train import train_method
+from gpflow_gi.benchmark.train import Trained, train_method
 from gpflow_gi.benchmark.trial import Measured, Rows
 from gpflow_gi.datasets import Standardiser, Table
 from gpflow_gi.experiments.settings import Settings
+from gpflow_gi.persistence import TableModel
 from gpflow_gi.training import FitRecord, NonFiniteError
 
 Array = NDArray[np.float64]
@@ -107,6 +108,7 @@ def compare(
     progress: bool = True,
     announce: Callable[[str], None] = lambda name: None,
     ended: Callable[[Comparison], None] = lambda comparison: None,
+    keep_model: Callable[[str, TableModel], None] | None = None,
 ) -> Comparison:
     """Train and measure all models. A model that fails is a :class:`Failure`; the others go on.
 
@@ -116,6 +118,8 @@ def compare(
     :param progress: True to show a progress bar.
     :param announce: called with the name of every model before it is trained.
     :param ended: called with the comparison so far after each model has ended.
+    :param keep_model: called with the name of the method and the model, of each that has not
+        failed, before `ended`.
     """
     rows, budget, methods = Rows(train, test), settings.budget(), settings.methods()
     outcomes: list[Result | Failure] = []
@@ -128,6 +132,8 @@ def compare(
             result = Result(method.title, record, Measured.of(trained, rows), seconds)
             _ = result.interval  # everything that can fail, fails here
             outcomes.append(result)
+            if keep_model and trained.model:
+                keep_model(method.name, _table_model(trained, train, rows, settings.seed))
         except Exception as error:
             if isinstance(error, NonFiniteError):
                 record = error.record
@@ -137,3 +143,16 @@ def compare(
         comparison = Comparison(settings, train, test, rows.targets, list(outcomes), left)
         ended(comparison)
     return comparison
+
+
+def _table_model(trained: Trained, train: Table, rows: Rows, seed: int) -> TableModel:
+    assert trained.model is not None
+    return TableModel(
+        trained.model(),
+        train.preprocessing,
+        rows.inputs,
+        train.target_name,
+        rows.targets,
+        trained.num_samples,
+        seed,
+    )

@@ -62,6 +62,17 @@ class FrozenPosterior:
         """
         return self._predict(prediction.moments_of_y, X)
 
+    @check_shapes("return[0]: [S, N, Q]", "return[1]: [S, N, Q]")
+    def predict_y_components(self, X: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of new targets for each draw: see :class:`Predictive`'s.
+
+        :param X: [N, D], or images [N, H, W, C].
+        :return: two of [S, N, Q], in the units of the targets and their square.
+        :raises ValueError: if `X` does not fit the model or is not finite.
+        """
+        components = self._predict(prediction.components_of_y, X)
+        return prediction.by_sample(components, self._num_samples)
+
     @check_shapes("return: [N, C]")
     def predict_proba(self, X: Any) -> tf.Tensor:
         """The predictive probability of each class, a mean over S samples.

@@ -69,6 +69,21 @@ def components_of_y(
     return tuple(tf.transpose(moment, [1, 0, 2]) for moment in moments)
 
 
+def by_sample(
+    components: tuple[tf.Tensor, tf.Tensor], num_samples: int
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """The result of :func:`components_of_y` for all rows, sample by sample.
+
+    :param components: two of [N, S, Q]; or of [N, 1, Q] if nothing is sampled: then all samples
+        are equal.
+    :param num_samples: the number of samples, S.
+    :return: two of [S, N, Q].
+    """
+    mean, variance = (tf.transpose(component, [1, 0, 2]) for component in components)
+    shape = tf.concat([[num_samples], tf.shape(mean)[1:]], axis=0)
+    return tf.broadcast_to(mean, shape), tf.broadcast_to(variance, shape)
+
+
 def log_density_of_y(
     likelihood: Likelihood,
     seed: Any,

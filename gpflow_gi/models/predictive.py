@@ -173,10 +173,7 @@ class Predictive(Bounds):
         :raises ValueError: see the class.
         """
         components = self._predict(prediction.components_of_y, num_samples, seed, X)
-        mean, variance = (tf.transpose(component, [1, 0, 2]) for component in components)
-        # If nothing is sampled, all components are equal.
-        shape = tf.concat([[num_samples], tf.shape(mean)[1:]], axis=0)
-        return tf.broadcast_to(mean, shape), tf.broadcast_to(variance, shape)
+        return prediction.by_sample(components, num_samples)
 
     @check_shapes("return: [N]")
     def predict_log_density(

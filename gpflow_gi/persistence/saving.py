@@ -55,18 +55,26 @@ def save(model: Predictive, path: str | os.PathLike[str]) -> None:
     >>> np.array_equal(model.predict_f(X, seed=0)[0], same.predict_f(X, seed=0)[0])
     True
     """
+    write(model, file_path("path", path), {})
+
+
+def write(model: Predictive, path: Path, more: Mapping[str, Any], stacklevel: int = 3) -> None:
+    """Write a model with plain values beside it; see :func:`save`.
+
+    :param more: values that JSON can hold, by names that the format does not use.
+    :param stacklevel: of warnings.
+    """
     if not isinstance(model, Predictive):
         raise TypeError(
             "model must be one of this library's, as gpflow_gi.models.DeepGP is, but is a "
             f"{type(model).__name__}."
         )
-    path = file_path("path", path)
     encoder = Encoder()
     try:
         described = encoder.describe(model, "model")
     except CannotEncodeError as error:
         raise SaveError(f"The model cannot be saved: {error}.") from None
-    architecture = {"versions": versions(), "config": _config(), "model": described}
+    architecture = {"versions": versions(), "config": _config(), "model": described, **more}
     try:
         archive.write(path, architecture, encoder.arrays)
     except OSError as error:
@@ -79,13 +87,13 @@ def save(model: Predictive, path: str | os.PathLike[str]) -> None:
         warnings.warn(
             f"{path} uses {names}, which a file may not name by itself. Load it with "
             f"gpflow_gi.load(path, trusted=[{trusted}]).",
-            stacklevel=2,
+            stacklevel=stacklevel,
         )
     if encoder.left_out:
         warnings.warn(
             f"{path} does not hold {', '.join(encoder.left_out)}: the classes of the model have no "
             "such attributes.",
-            stacklevel=2,
+            stacklevel=stacklevel,
         )
 
 
@@ -119,8 +127,19 @@ def load(
         not a dictionary.
     :warns UserWarning: if it was saved with another default jitter.
     """
+    return read(file_path("path", path), trusted, custom_objects)[0]
+
+
+def read(
+    path: Path,
+    trusted: Iterable[Any] = (),
+    custom_objects: Mapping[str, Any] | None = None,
+) -> tuple[Predictive, dict[str, Any]]:
+    """Read a model as :func:`load` does.
+
+    :return: the model, and everything that is in the description beside it, unchecked.
+    """
     names = Names(trusted, custom_objects)
-    path = file_path("path", path)
     architecture, arrays = archive.read(path)
     _check_config(path, architecture["config"])
     try:
@@ -128,7 +147,7 @@ def load(
         if not isinstance(model, Predictive):
             raise LookupError(f"it holds a {type(model).__name__}")
         check_model(model)
-        return model
+        return model, architecture
     except TooLargeError as error:
         raise LoadError(f"{path} is not read: {error}.") from None
     except LookupError as error:
@@ -164,5 +183,5 @@ def _check_config(path: Path, saved: Mapping[str, Any]) -> None:
         warnings.warn(
             f"{path} was saved with GPflow's default jitter at {saved['default_jitter']:g}; "
             f"with {here['default_jitter']:g} predictions differ.",
-            stacklevel=3,
+            stacklevel=4,
         )

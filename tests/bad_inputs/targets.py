@@ -10,6 +10,7 @@ from typing import Any
 import gpflow
 import matplotlib
 import numpy as np
+import pandas as pd
 import tensorflow as tf
 
 import gpflow_gi as gi
@@ -455,6 +456,7 @@ _OF_INPUTS: dict[str, Any] = {
     "sample_prior()": lambda X: model().sample_prior(S, seed=0)(X),
     "posterior.predict_f": lambda X: posterior().predict_f(X),
     "posterior.predict_y": lambda X: posterior().predict_y(X),
+    "posterior.predict_y_components": lambda X: posterior().predict_y_components(X),
     "posterior.predict_proba": lambda X: classifier_posterior().predict_proba(X),
     "DeepGP.predict_y of a network": lambda X: network_model().predict_y(X, S, seed=0),
 }
@@ -863,6 +865,9 @@ _add(
         "batch_size": COUNTS,
         "learning_rate": NUMBERS,
         "num_posterior_samples": COUNTS,
+        "likelihood": CHOICES,
+        "preprocess": CHOICES,
+        "warm_start": FLAGS,
         "random_state": SEEDS,
     },
     of_estimator=True,
@@ -903,6 +908,13 @@ for _name in ("transform", "inverse", "inverse_variance", "inverse_log_density")
 _add("datasets", "Table", table, {"X": X, "Y": Y}, {"X": "array", "Y": "array"})
 _add("datasets", "Table", table, {}, {"input_names": OBJECTS})
 _add("datasets", "Table.rows", lambda index: table().rows(index), {}, {"index": OBJECTS})
+_add(
+    "datasets",
+    "Table.split",
+    lambda train, test: table().split(train, test),
+    {"train": np.arange(3), "test": np.arange(3, 5)},
+    {"train": OBJECTS, "test": OBJECTS},
+)
 _add(
     "datasets",
     "train_test_split",
@@ -963,7 +975,17 @@ _add(
     "read_csv",
     datasets.read_csv,
     {"path": _Fresh(csv_file), "target": "c"},
-    {"path": PATHS, "target": NAMES, "drop": OBJECTS},
+    {
+        "path": PATHS,
+        "target": NAMES,
+        "drop": OBJECTS,
+        "impute": CHOICES,
+        "categories": OBJECTS,
+        "max_categories": COUNTS,
+        "calendar": FLAGS,
+        "decimal": CHOICES,
+        "drop_constant": FLAGS,
+    },
 )
 
 # ------------------------------------------------------------------------ files and other libraries
@@ -988,6 +1010,31 @@ _add(
 )
 _add("persistence", "save", lambda model: gi.save(model, _folder() / "x"), {}, {"model": OBJECTS})
 _add("persistence", "load", gi.load, {}, {"path": PATHS})
+
+
+@functools.cache
+def table_model() -> Any:
+    preprocessing = datasets.preprocessing.Preprocessing.of_numbers(["a", "b"])
+    inputs, targets = datasets.Standardiser.fit(X), datasets.Standardiser.fit(Y)
+    return gi.persistence.TableModel(model(), preprocessing, inputs, "y", targets, S)
+
+
+_add("persistence", "TableModel.load", gi.persistence.TableModel.load, {}, {"path": PATHS})
+_add(
+    "persistence",
+    "TableModel.save",
+    lambda path: table_model().save(path),
+    {},
+    {"path": PATHS},
+    left_out=_WRITABLE,
+)
+_add(
+    "persistence",
+    "TableModel.predict",
+    lambda rows, quantiles=(0.5,): table_model().predict(rows, quantiles).to_numpy(),
+    {"rows": pd.DataFrame(X, columns=["a", "b"])},
+    {"rows": OBJECTS, "quantiles": OBJECTS},
+)
 _add(
     "persistence",
     "load",

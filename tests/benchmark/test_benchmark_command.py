@@ -1,17 +1,21 @@
 """``gpflow-gi benchmark``: what it says, what it refuses, and its exit codes."""
 
+import gzip
+import hashlib
+import json
 import os
 import signal
 import subprocess
 import sys
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gpflow_gi import datasets
 from gpflow_gi.benchmark import data as benchmark_data
-from gpflow_gi.benchmark import sweep
+from gpflow_gi.benchmark import run_trial, sweep
 from gpflow_gi.benchmark.budgets import QUICK
 from gpflow_gi.benchmark.lock import only_sweep
 from gpflow_gi.benchmark.methods import METHODS
@@ -193,8 +197,9 @@ def test_splits(text, numbers):
     "arguments, said",
     [
         ([], "--datasets NAME,NAME or --data FILE is needed; see --list."),
-        (["--target", "y"], "--target and --drop need --data"),
-        (["--drop", "y"], "--target and --drop need --data"),
+        (["--target", "y"], "--target needs --data"),
+        (["--drop", "y"], "--drop needs --data"),
+        (["--max-categories", "3"], "--max-categories needs --data"),
         (["--data", "table.csv"], "--data needs --target"),
         (["--data", "table.csv", "--target", "y"], "table.csv: there is no such file"),
         (["--data", "d/yacht.csv", "--target", "y", "--datasets", "yacht"], "rename it"),
@@ -399,3 +404,44 @@ def test_a_sweep_imports_no_tensorflow_in_the_driver(csv, tmp_path):
     )
     assert run.returncode == 1, run.stderr
     assert "imported: []" in run.stdout
+
+
+MIXED = "id,k,when,colour,x,y\n" + "".join(
+    f"{i},7,{1 + i}.03.2024,{'red' if i % 3 else 'blue'},{'' if i == 4 else i * i},{i % 4}\n"
+    for i in range(20)
+)
+
+
+def test_the_ways_of_reading_are_part_of_the_identity(tmp_path):
+    path = tmp_path / "mixed.csv.gz"
+    path.write_bytes(gzip.compress(MIXED.encode()))
+    said = []
+    one = benchmark_data.describe_csv(path, "y", ["id,k"], say=said.append, impute="median")
+    assert one["name"] == "mixed" and one["drop"] == ["id", "k"] and said == []
+    assert one["reading"] == {"impute": "median"}
+    benchmark_data.check(one)
+    table = benchmark_data.table_of(json.loads(json.dumps(one)))
+    assert table.input_names == ("when", "colour = blue", "colour = red", "x", "x is missing")
+    # A constant column is left out as if it had been named.
+    same = benchmark_data.describe_csv(path, "y", ["id"], say=said.append, impute="median")
+    assert same == one and said == ["Left out, constant in all rows: column 'k'."]
+    for reading in ({"calendar": True}, {"categories": ["x"]}, {"max_categories": 5}):
+        other = benchmark_data.describe_csv(path, "y", ["id"], impute="median", **reading)
+        assert other["sha256"] != one["sha256"]
+
+
+def test_the_identity_of_a_table_of_numbers_is_as_it_was(csv):
+    """Records of earlier versions are found again."""
+    described = benchmark_data.describe_csv(csv, "y", ["a"])
+    content = Path(csv).read_bytes() + b'{"drop": ["a"], "target": "y"}'
+    assert described["sha256"] == hashlib.sha256(content).hexdigest()
+    assert described.keys() == {"name", "sha256", "num_splits", "path", "target", "drop"}
+
+
+def test_a_trial_learns_from_its_training_rows(tmp_path):
+    path = tmp_path / "mixed.csv"
+    path.write_text(MIXED)
+    data = benchmark_data.describe_csv(path, "y", ["id"], impute="median")
+    result = run_trial(benchmark_data.table_of(data), 0, "linear")
+    assert result["data"]["num_train"] == 18 and np.isfinite(result["metrics"]["log_density"])
+    assert result["data"]["num_inputs"] in (4, 5)  # whether or not the empty cell is in them

@@ -81,18 +81,24 @@ def test_run_writes_numbers_and_figures(diabetes_run):
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_run_on_a_small_table_of_ones_own(tmp_path):
-    """Few rows, a constant column, an input that is dropped, minibatches, one layer."""
+    """Few rows, constant and dropped columns, minibatches, one layer; then predictions."""
     rows = [f"row {i},{x[0]},7,{y[0]},{x[1]}" for i, (x, y) in enumerate(zip(X, Y, strict=True))]
     path = tmp_path / "my table.csv"
     path.write_text("id,first,constant,y,second\n" + "\n".join(rows))
     out = tmp_path / "a" / "b"
     arguments = "--target y --drop id --layers 1 --steps 5 --batch-size 8 --test-samples 2".split()
-    said = run("--data", str(path), *arguments, "--out", str(out))
+    models = tmp_path / "a" / "models"
+    said = run("--data", str(path), *arguments, "--out", str(out), "--save", str(models))
+    assert {one.name for one in models.iterdir()} == {"svgp.gi", "dgp-local.gi", "dgp-global.gi"}
+    predicted = tmp_path / "a" / "predicted.csv"
+    model = str(models / "dgp-global.gi")
+    assert main(["predict", model, "--data", str(path), "--out", str(predicted)]) == 0
+    assert len(predicted.read_text().splitlines()) == N + 1
     assert "100 inducing points are more than there are rows to train on: 21 used" in " ".join(
         said.split()
     )
     numbers = json.loads((out / "results.json").read_text())
-    assert numbers["data"]["inputs"] == ["first", "constant", "second"]
+    assert numbers["data"]["inputs"] == ["first", "second"]
     assert numbers["settings"]["num_inducing"] == 21
     assert {path.name for path in tmp_path.iterdir()} == {"a", "my table.csv"}
 

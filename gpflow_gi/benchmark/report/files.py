@@ -2,12 +2,12 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from gpflow_gi.benchmark.records import DONE, FAILED
+from gpflow_gi.core.formulas import without_formulas
 
 from .contents import BudgetReport, MetricReport, Report
 from .figures import dot_plot, rank_diagram, save_png
@@ -54,7 +54,7 @@ def write(report: Report, folder: Path) -> None:
         "records.csv": _records(report.records.trials),
     }
     for name, table in tables.items():
-        _without_formulas(table).to_csv(folder / name, index=False, encoding="utf-8")
+        without_formulas(table).to_csv(folder / name, index=False, encoding="utf-8")
 
 
 def _figures(metric: MetricReport) -> list[tuple[str, Figure]]:
@@ -76,19 +76,3 @@ def _slug(budget: BudgetReport, report: Report) -> str:
 def _records(trials: pd.DataFrame) -> pd.DataFrame:
     status = trials["done"].map({True: DONE, False: FAILED})
     return trials.assign(status=status)[list(_COLUMNS)]
-
-
-_FORMULA = re.compile(r"[=+\-@\t\r＝＋－＠]")  # and what Japanese keyboards have for them
-
-
-def _without_formulas(table: pd.DataFrame) -> pd.DataFrame:
-    """Add an apostrophe before texts that spreadsheets would take for a formula.
-
-    OWASP, "CSV injection". Numbers stay as they are.
-    """
-
-    def safe(cell: Any) -> Any:
-        return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
-
-    texts = table.select_dtypes(exclude=["number", "bool"]).columns
-    return table.assign(**{name: [safe(cell) for cell in table[name]] for name in texts})

@@ -1,0 +1,49 @@
+"""Data frames with columns that are not numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..datasets.cells import is_numeric
+from ..datasets.kinds import find_kinds
+from ..datasets.new_rows import FrameCells, problems_of
+from ..datasets.preprocessing import Preprocessing
+from ..datasets.problems import Problem, refuse
+from ..datasets.table import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def needs_preprocessing(X: Any, preprocess: str) -> bool:
+    """True for a data frame with columns that are neither numbers nor objects that are numbers."""
+    if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
+        return False
+    if not all(isinstance(name, str) for name in X.columns) or not X.columns.is_unique:
+        return False  # scikit-learn says what is wrong with them
+    return preprocess == "median" or any(not _is_plain(X[name]) for name in X.columns)
+
+
+def _is_plain(column: pd.Series) -> bool:
+    """True for numbers, and for objects among which there is no text and no date."""
+    if column.dtype == object:
+        known = column.dropna()
+        return not len(known) or not isinstance(known.iloc[0], str | bool)
+    return is_numeric(column)
+
+
+def learn(X: pd.DataFrame, impute: bool) -> tuple[Array, Preprocessing]:
+    """Inputs of training rows, and how others are made.
+
+    :return: [N, D] and the preprocessing.
+    :raises ValueError: with everything that is wrong with the columns.
+    """
+    found = find_kinds(X)
+    problems = list(found.problems)
+    raw = Preprocessing(found.columns, impute)
+    frame = raw.typed(X)
+    for name, mask in problems_of(raw, X, frame, allow_unknown=True).items():
+        problems.append(Problem(name, mask))
+    refuse(FrameCells(X), problems, "")
+    fitted = Preprocessing.fit(frame, found.columns, impute)
+    return fitted.transform(frame), fitted

@@ -1,0 +1,101 @@
+"""Likelihoods by name, the targets that they take, and draws of their noise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.validation import is_one_of, shown
+from ..datasets import Standardiser
+from ..datasets.table import Array
+
+if TYPE_CHECKING:
+    from gpflow.likelihoods import Likelihood
+
+NAMES = ("gaussian", "student-t", "heteroskedastic", "poisson", "bernoulli")
+
+
+def of_targets(likelihood: Any, Y: Array) -> tuple[Likelihood, Standardiser]:
+    """A likelihood for targets, and the scaling under which it takes them.
+
+    Targets of likelihoods whose noise has a scale are standardised: "gaussian", "student-t",
+    "heteroskedastic" (a scale that depends on the inputs), and GPflow's likelihoods of these kinds.
+
+    :param likelihood: one of :data:`NAMES`, or a GPflow likelihood, which is copied.
+    :param Y: [N, Q].
+    :raises ValueError: if there is no such likelihood, or if the targets do not fit it.
+    """
+    import gpflow
+    import tensorflow_probability as tfp
+    from gpflow.likelihoods import (
+        Bernoulli,
+        Gaussian,
+        HeteroskedasticTFPConditional,
+        Likelihood,
+        Poisson,
+        StudentT,
+    )
+
+    from ..architectures.start import NOISE_VARIANCE
+
+    if not isinstance(likelihood, Likelihood) and not is_one_of(likelihood, NAMES):
+        raise ValueError(
+            f"likelihood must be one of {', '.join(NAMES)}, or a GPflow likelihood, but is "
+            f"{shown(likelihood)}."
+        )
+    if isinstance(likelihood, Likelihood):
+        made = gpflow.utilities.deepcopy(likelihood)
+    elif likelihood == "gaussian":
+        made = Gaussian(NOISE_VARIANCE)
+    elif likelihood == "student-t":
+        made = StudentT(scale=np.sqrt(NOISE_VARIANCE))
+    elif likelihood == "heteroskedastic":
+        exp = gpflow.utilities.positive(base="exp")
+        made = HeteroskedasticTFPConditional(tfp.distributions.Normal, scale_transform=exp)
+    elif likelihood == "poisson":
+        made = Poisson()
+    else:
+        made = Bernoulli()
+    if isinstance(made, HeteroskedasticTFPConditional) and Y.shape[1] > 1:
+        raise ValueError(
+            f"A heteroskedastic likelihood takes one target, but y has {Y.shape[1]} columns."
+        )
+    if isinstance(made, Poisson) and (np.any(Y < 0) or np.any(Y != np.round(Y))):
+        raise ValueError("A Poisson likelihood takes counts, but y holds other numbers than these.")
+    if isinstance(made, Bernoulli) and not np.all(np.isin(Y, (0, 1))):
+        raise ValueError("A Bernoulli likelihood takes 0 and 1, but y holds other numbers.")
+    if isinstance(made, Gaussian | StudentT | HeteroskedasticTFPConditional):
+        return made, Standardiser.fit(Y)
+    return made, Standardiser(np.zeros(Y.shape[1]), np.ones(Y.shape[1]))
+
+
+def draw(likelihood: Likelihood, f: Array, rng: np.random.RandomState) -> Array:
+    """Draws of targets given values of f.
+
+    :param f: [S, N, P].
+    :return: [S, N, Q], on the scale that the likelihood takes.
+    :raises ValueError: for a likelihood whose noise is not known here.
+    """
+    from gpflow.likelihoods import (
+        Bernoulli,
+        Gaussian,
+        HeteroskedasticTFPConditional,
+        Poisson,
+        StudentT,
+    )
+
+    if isinstance(likelihood, Gaussian):
+        return f + np.sqrt(likelihood.variance.numpy()) * rng.normal(size=f.shape)
+    if isinstance(likelihood, StudentT):
+        df = float(np.asarray(likelihood.df))
+        return f + likelihood.scale.numpy() * rng.standard_t(df, size=f.shape)
+    if isinstance(likelihood, HeteroskedasticTFPConditional):
+        scale = likelihood.scale_transform(f[..., 1:]).numpy()
+        return f[..., :1] + scale * rng.normal(size=scale.shape)
+    if isinstance(likelihood, Poisson):
+        rate = np.asarray(likelihood.invlink(f)) * float(np.asarray(likelihood.binsize))
+        return rng.poisson(rate).astype(float)
+    if isinstance(likelihood, Bernoulli):
+        return (rng.uniform(size=f.shape) < np.asarray(likelihood.invlink(f))).astype(float)
+    raise ValueError(f"draws with the noise of a {type(likelihood).__name__} are not implemented.")

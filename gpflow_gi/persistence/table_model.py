@@ -1,0 +1,182 @@
+"""A trained model with everything between it and the file of a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.validation import file_path, positive_integer, probability, shown
+from ..datasets import Standardiser
+from ..datasets.new_rows import typed_rows
+from ..datasets.preprocessing import Preprocessing
+from ..metrics import mixture_moments, mixture_quantile
+from ..models import Predictive
+from ..models.frozen_posterior import FrozenPosterior
+from ..models.predictive import DEFAULT_PREDICTION_SAMPLES
+from . import saving
+from .archive import LoadError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+QUANTILES = (0.025, 0.5, 0.975)
+
+_MOST_SAMPLES = 10_000
+"""Largest number of samples that a file may ask for."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """A model that reads tables like the one that it was trained on, and predicts in its units.
+
+    ``gpflow-gi compare --save DIR`` writes them, and ``gpflow-gi predict`` reads them.
+
+    :param model: trained on standardised inputs.
+    :param preprocessing: from the columns of a table to inputs.
+    :param inputs: the standardiser of the D inputs.
+    :param target: the name of the column that is predicted.
+    :param targets: the standardiser of the target.
+    :param num_samples: S, the number of samples of the layers below the last.
+    :param seed: seed of the samples. A row's prediction does not depend on the other rows.
+    """
+
+    model: Predictive
+    preprocessing: Preprocessing
+    inputs: Standardiser
+    target: str
+    targets: Standardiser
+    num_samples: int = DEFAULT_PREDICTION_SAMPLES
+    seed: int = 0
+
+    def predict(self, rows: pd.DataFrame, quantiles: Sequence[float] = QUANTILES) -> pd.DataFrame:
+        """Predict the target.
+
+        :param rows: n rows with the columns of the training table, as cells; other columns play no
+            part.
+        :param quantiles: probabilities, in (0, 1).
+        :return: [n rows]: "mean", "standard_deviation" and "quantile_p" for each p, in the unit of
+            the target.
+        :raises ValueError: if `rows` is no data frame, if it lacks a column, if a value is missing
+            that nothing replaces or is of another kind than in training, or if a quantile is not in
+            (0, 1).
+        """
+        return self.predict_typed(typed_rows(rows, self.preprocessing), quantiles)
+
+    def predict_typed(
+        self, frame: pd.DataFrame, quantiles: Sequence[float] = QUANTILES
+    ) -> pd.DataFrame:
+        """The same for rows that were read already.
+
+        :param frame: n rows, from :meth:`gpflow_gi.datasets.Preprocessing.typed`.
+        :param quantiles: as for :meth:`predict`.
+        """
+        import pandas as pd
+
+        if not isinstance(quantiles, Sequence) or isinstance(quantiles, str | bytes):
+            raise ValueError(f"quantiles must be a list of numbers, but is {shown(quantiles)}.")
+        quantiles = [probability("quantiles", one) for one in quantiles]
+        X = self.inputs.transform(self.preprocessing.transform(frame))
+        components = self._posterior.predict_y_components(X)
+        parts = [component.numpy() for component in components]
+        mean, variance = mixture_moments(*parts)
+        found = {
+            "mean": self.targets.inverse(mean)[:, 0],
+            "standard_deviation": np.sqrt(variance[:, 0]) * self.targets.scale[0],
+        }
+        for one in quantiles:
+            ends = mixture_quantile(one, *parts)
+            found[f"quantile_{one:g}"] = self.targets.inverse(ends)[:, 0]
+        return pd.DataFrame(found)
+
+    @cached_property
+    def _posterior(self) -> FrozenPosterior:
+        return self.model.posterior(self.num_samples, seed=self.seed)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, from which :func:`gpflow_gi.load` reads the model alone.
+
+        :param path: path of the file, with any ending.
+        :raises SaveError: as :func:`gpflow_gi.save`.
+        """
+        plain = {
+            "preprocessing": self.preprocessing.as_dict(),
+            "inputs": _plain(self.inputs),
+            "target": self.target,
+            "targets": _plain(self.targets),
+            "num_samples": self.num_samples,
+            "seed": self.seed,
+        }
+        saving.write(self.model, file_path("path", path), {"table": plain})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, trusted: Iterable[Any] = ()) -> TableModel:
+        """Read a file of :meth:`save`. Nothing in it is executed, as with :func:`gpflow_gi.load`.
+
+        :param path: path of the file.
+        :param trusted: as for :func:`gpflow_gi.load`.
+        :raises LoadError: as :func:`gpflow_gi.load`, and if the file holds a model alone.
+        """
+        path = file_path("path", path)
+        model, architecture = saving.read(path, trusted)
+        if "table" not in architecture:
+            raise LoadError(
+                f"{path} holds a model without the columns of a table: gpflow-gi compare --save "
+                "writes files with both."
+            )
+        try:
+            return cls._of(model, architecture["table"])
+        except (ValueError, TypeError, KeyError) as error:
+            reason = " ".join(str(error).split()).rstrip(".")
+            raise LoadError(
+                f"{path} cannot be loaded: what it says about its table does not fit ({reason})."
+            ) from None
+
+    @classmethod
+    def _of(cls, model: Predictive, plain: Any) -> TableModel:
+        if not isinstance(plain, Mapping) or not isinstance(plain["target"], str):
+            raise ValueError("it names no target")
+        preprocessing = Preprocessing.from_dict(plain["preprocessing"])
+        D = len(preprocessing.input_names)
+        if model.input_shape not in (None, (D,)):
+            raise ValueError(f"the columns give {D} inputs, which the model does not take")
+        if model.output_dim != 1:
+            raise ValueError("the model has more than one output")
+        num_samples = positive_integer("num_samples", plain["num_samples"])
+        seed = plain["seed"]
+        if num_samples > _MOST_SAMPLES or type(seed) is not int or not 0 <= seed < 2**31:
+            raise ValueError("num_samples or seed is too large")
+        return cls(
+            model,
+            preprocessing,
+            _standardiser(plain["inputs"], D),
+            plain["target"],
+            _standardiser(plain["targets"], 1),
+            num_samples,
+            seed,
+        )
+
+
+def _plain(scaling: Standardiser) -> dict[str, Any]:
+    return {
+        "mean": np.asarray(scaling.mean).tolist(),
+        "scale": np.asarray(scaling.scale).tolist(),
+        "constant": np.broadcast_to(scaling.constant, np.shape(scaling.mean)).tolist(),
+    }
+
+
+def _standardiser(plain: Any, columns: int) -> Standardiser:
+    if not isinstance(plain, Mapping) or plain.keys() != {"mean", "scale", "constant"}:
+        raise ValueError("a standardiser has other numbers than mean and scale")
+    for name, kind in (("mean", float), ("scale", float), ("constant", bool)):
+        numbers = plain[name]
+        if not isinstance(numbers, list) or [type(one) for one in numbers] != [kind] * columns:
+            raise ValueError(f"a standardiser is not one of {columns} columns")
+    mean, scale = np.array(plain["mean"]), np.array(plain["scale"])
+    if not (np.isfinite(mean).all() and np.isfinite(scale).all() and (scale > 0).all()):
+        raise ValueError("a standardiser has scales that are not positive")
+    return Standardiser(mean, scale, np.array(plain["constant"]))

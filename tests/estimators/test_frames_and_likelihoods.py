@@ -1,0 +1,214 @@
+"""Estimators on data frames as they are, with other likelihoods, going on after a fit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from gpflow_gi.estimators import BNNClassifier, BNNRegressor, DeepGPClassifier, DeepGPRegressor
+
+SMALL = {"steps": 4, "num_inducing": 5, "num_posterior_samples": 3, "random_state": 0}
+N = 24
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "area": rng.uniform(50, 200, N),
+            "garden": np.resize([True, False, False], N),
+            "colour": np.resize(["red", "green", "blue", "red"], N),
+            "sold": pd.date_range("2024-01-01", periods=N),
+            "district": pd.Categorical(np.resize([3, 1], N)),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def price(mixed):
+    return 1000 * mixed["area"] + 5000 * (mixed["colour"] == "red")
+
+
+@pytest.fixture(scope="module")
+def fitted(mixed, price):
+    return BNNRegressor((4,), **SMALL).fit(mixed, price)
+
+
+def test_a_data_frame_is_the_same_as_its_inputs(mixed, price, fitted):
+    columns = [mixed["area"], mixed["garden"]]
+    columns += [mixed["colour"] == colour for colour in ("blue", "green", "red")]
+    columns += [(mixed["sold"] - pd.Timestamp(0)).dt.days]
+    columns += [mixed["district"] == number for number in (1, 3)]
+    X = np.transpose(np.array(columns, dtype=float))
+    plain = BNNRegressor((4,), **SMALL).fit(X, price)
+    np.testing.assert_allclose(fitted.predict(mixed), plain.predict(X), rtol=1e-10)
+    assert list(fitted.feature_names_in_) == list(mixed.columns)
+    assert fitted.n_features_in_ == 5
+    shuffled = mixed[mixed.columns[::-1]].assign(more=1)
+    np.testing.assert_array_equal(fitted.predict(shuffled), fitted.predict(mixed))
+    assert fitted.score(mixed, price) <= 1 and fitted.log_density(mixed, price).shape == (N,)
+
+
+def test_names_of_columns_of_numbers(mixed, price):
+    numbers = mixed[["area"]].assign(more=np.arange(N))
+    model = BNNRegressor((4,), **SMALL).fit(numbers, price)
+    assert list(model.feature_names_in_) == ["area", "more"] and model.preprocessing_ is None
+
+
+def test_rows_that_do_not_fit(mixed, fitted):
+    other = mixed.copy()
+    other.loc[7, "colour"] = "mauve"
+    other.loc[[3, 4], "area"] = np.nan
+    with pytest.raises(ValueError) as error:
+        fitted.predict(other)
+    said = str(error.value)
+    assert "row 3, column 'area': the value is missing, and so are 1 more of 24" in said
+    assert "row 7, column 'colour': 'mauve' is not one of the categories in training" in said
+    with pytest.raises(ValueError, match="X lacks the columns 'garden', 'sold' of the training"):
+        fitted.predict(mixed.drop(columns=["garden", "sold"]))
+    with pytest.raises(ValueError, match="X must be a data frame with the columns"):
+        fitted.predict(np.zeros((2, 5)))
+
+
+def test_what_cannot_be_an_input(mixed, price):
+    wrong = mixed.assign(name=[f"n{i}" for i in range(N)])
+    wrong.loc[2, "colour"] = None
+    with pytest.raises(ValueError) as error:
+        BNNRegressor((4,), **SMALL).fit(wrong, price)
+    assert "X has 2 columns that cannot be used" in str(error.value)
+    assert "column 'name': 24 different texts" in str(error.value)
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        BNNRegressor((4,), **SMALL, preprocess=None).fit(mixed[["colour"]], price)
+    with pytest.raises(ValueError, match='preprocess must be "auto", "median" or None'):
+        BNNRegressor((4,), **SMALL, preprocess="mean").fit(mixed, price)
+
+
+@pytest.mark.slow
+def test_missing_values_replaced_by_the_median(price):
+    area = np.arange(N, dtype=float)
+    X = pd.DataFrame({"area": np.where(np.arange(N) == 5, np.nan, area)})
+    model = BNNRegressor((4,), **SMALL, preprocess="median").fit(X, price)
+    filled = np.where(np.arange(N) == 5, np.nanmedian(X["area"]), area)
+    inputs = np.column_stack([filled, np.arange(N) == 5])
+    plain = BNNRegressor((4,), **SMALL).fit(inputs, price)
+    np.testing.assert_array_equal(model.predict(X), plain.predict(inputs))
+
+
+def test_classes_of_data_frames(mixed):
+    y = np.where(mixed["garden"], "a", "b")
+    model = DeepGPClassifier(1, **SMALL).fit(mixed, y)
+    assert set(model.predict(mixed)) <= {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    "likelihood",
+    [
+        "poisson",
+        "bernoulli",
+        pytest.param("student-t", marks=pytest.mark.slow),
+        pytest.param("heteroskedastic", marks=pytest.mark.slow),
+    ],
+)
+def test_likelihoods(likelihood):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(N, 1))
+    y = {
+        "poisson": rng.poisson(np.exp(1 + X[:, 0])),
+        "bernoulli": (X[:, 0] > 0).astype(int),
+    }.get(likelihood, 100 + 20 * X[:, 0])
+    model = DeepGPRegressor(1, **SMALL, likelihood=likelihood).fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    scale = model.target_scaling_.scale[0]
+    expected, variance = model.posterior_.predict_y(model.input_scaling_.transform(X))
+    np.testing.assert_allclose(std, np.sqrt(variance[:, 0]) * scale)
+    if likelihood in ("poisson", "bernoulli"):
+        np.testing.assert_allclose(mean, expected[:, 0])  # counts and labels have no other scale
+    draws = model.sample_y(X, 3000, random_state=1)
+    # Draws have the moments of predictions, as far as the three kept draws are those of all.
+    error = 5 * std * (1 / np.sqrt(3000) + 0.15)
+    assert np.all(np.abs(draws.mean(axis=1) - mean) < error)
+    density = model.log_density(X, y)
+    assert density.shape == (N,) and np.isfinite(density).all()
+    if likelihood == "bernoulli":
+        np.testing.assert_allclose(density, np.log(np.where(y == 1, mean, 1 - mean)), rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_likelihood_of_gpflow(mixed, price):
+    import gpflow
+
+    X = mixed[["area"]].to_numpy()
+    given = gpflow.likelihoods.Gaussian(0.1)
+    one = BNNRegressor((4,), **SMALL, likelihood=given).fit(X, price)
+    other = BNNRegressor((4,), **SMALL).fit(X, price)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    assert given.variance.numpy() == pytest.approx(0.1)  # it was copied
+    labels = np.arange(N) % 3
+    model = BNNClassifier((4,), **SMALL, likelihood=gpflow.likelihoods.MultiClass(3))
+    assert model.fit(X, labels).predict_proba(X).shape == (N, 3)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "y", "said"),
+    [
+        ("cauchy", np.arange(N), "likelihood must be one of gaussian, student-t"),
+        (3, np.arange(N), "likelihood must be one of"),
+        ("poisson", np.arange(N) - 1, "takes counts"),
+        ("poisson", np.arange(N) / 2, "takes counts"),
+        ("bernoulli", np.arange(N), "takes 0 and 1"),
+        ("heteroskedastic", np.ones((N, 2)) * np.arange(N)[:, None], "takes one target"),
+    ],
+)
+def test_targets_that_a_likelihood_does_not_take(likelihood, y, said):
+    with pytest.raises(ValueError, match=said):
+        DeepGPRegressor(1, **SMALL, likelihood=likelihood).fit(np.arange(N)[:, None], y)
+
+
+def test_a_likelihood_that_is_not_one_over_classes():
+    X, y = np.arange(N)[:, None], np.arange(N) % 3
+    for likelihood, said in (("poisson", "likelihood must be"), ("bernoulli", "y has 3")):
+        with pytest.raises(ValueError, match=said):
+            BNNClassifier((4,), **SMALL, likelihood=likelihood).fit(X, y)
+
+
+@pytest.mark.slow
+def test_going_on_with_the_model_of_the_last_fit(mixed, price):
+    model = BNNRegressor((4,), **{**SMALL, "steps": 30}, warm_start=True).fit(mixed, price)
+    first, scaling = model.model_, model.input_scaling_
+    before = first.elbo((model.input_scaling_.transform(model._preprocessed(mixed)),
+                         model.target_scaling_.transform(price.to_numpy()[:, None])),
+                        50, seed=0)  # fmt: skip
+    model.set_params(steps=60).fit(mixed, price)
+    assert model.model_ is first and model.input_scaling_ is scaling
+    after = first.elbo((model.input_scaling_.transform(model._preprocessed(mixed)),
+                        model.target_scaling_.transform(price.to_numpy()[:, None])),
+                       50, seed=0)  # fmt: skip
+    assert after > before
+    model.fit(mixed[:10], price[:10])
+    assert first.num_data == 10
+    with pytest.raises(ValueError, match="y has shape"):
+        model.fit(mixed, np.column_stack([price, price]))
+    assert model.set_params(warm_start=False, steps=2).fit(mixed, price).model_ is not first
+
+
+def test_going_on_with_known_classes():
+    X = np.random.default_rng(0).normal(size=(N, 2))
+    model = BNNClassifier((4,), **SMALL, warm_start=True).fit(X, np.resize(list("abc"), N))
+    model.fit(X, np.resize(list("ca"), N))
+    assert list(model.classes_) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="y holds other classes"):
+        model.fit(X, np.resize(list("abd"), N))
+    with pytest.raises(ValueError, match="3 features, but BNNClassifier is expecting 2"):
+        model.fit(np.ones((N, 3)), np.resize(list("abc"), N))
+
+
+@pytest.mark.slow
+def test_several_targets_have_densities_of_their_own():
+    X = np.linspace(-1, 1, N)[:, None]
+    Y = np.hstack([10 * X, 3 - X])
+    model = DeepGPRegressor(1, **{**SMALL, "num_posterior_samples": 1}).fit(X, Y)
+    mean, std = model.predict(X, return_std=True)
+    assert mean.shape == std.shape == (N, 2)
+    expected = norm.logpdf(Y, mean, std).sum(axis=1)  # one layer: one Gaussian
+    np.testing.assert_allclose(model.log_density(X, Y), expected)
