@@ -6,8 +6,8 @@ from typing import Any
 from gpflow_gi.benchmark.budgets import Budget
 from gpflow_gi.benchmark.methods import METHODS, Method
 
-FILES = ("results.json", "table.txt", "training_curves.png", "predictions.png")
-"""Files that a comparison writes."""
+FILES = ("results.json", "table.txt", "training_curves.png", "predictions.png", "map.png")
+"""Files that a comparison writes; a map only of a table with two inputs."""
 
 MODELS = ("deep-gp", "bnn")
 PRIORS = ("neal", "standard", "scale")
@@ -36,6 +36,9 @@ class Settings:
     :param batch_size: rows of every step; at most all of them.
     :param learning_rate: learning rate of Adam.
     :param kl_warmup: steps over which the weight of the KL term rises to 1; at most a third of all.
+    :param until_converged: True to end the training of a model when its bound no longer rises; then
+        `steps` is the largest number.
+    :param jitter: jitter of kernel matrices, relative to the kernel's variance; None for GPflow's.
     :param test_fraction: share of rows held out, in (0, 1).
     :param seed: seed of the split, of the models' start and of training.
     """
@@ -52,6 +55,8 @@ class Settings:
     batch_size: int = 1000
     learning_rate: float = 0.01
     kl_warmup: int = 1000
+    until_converged: bool = False
+    jitter: float | None = None
     test_fraction: float = 0.1
     seed: int = 0
 
