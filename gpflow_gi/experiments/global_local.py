@@ -235,17 +235,16 @@ def summary(results: Mapping[str, Any]) -> str:
                 one["case"],
                 one["inference"],
                 f"{one['steps']}",
-                f"{one['rate']:g}",
                 *(_mean(found[name], DIGITS[name]) for name in MEASURES),
             )
         )
         if one["inference"] == "global":
             found = {name: differences(results, one["case"], name) for name in MEASURES}
             values = (_mean(found[name], DIGITS[name], "+") for name in MEASURES)
-            lines.append(("", "difference", "", "", *values))
-    headers = ("", "", "steps", "rate", *MEASURES.values())
+            lines.append(("", "difference", "", *values))
+    headers = ("", "", "steps", *MEASURES.values())
     table = tabulate(
-        lines, headers, disable_numparse=True, colalign=("left", "left", *5 * ("right",))
+        lines, headers, disable_numparse=True, colalign=("left", "left", *4 * ("right",))
     )
     settings = results["settings"]
     note = (
