@@ -101,7 +101,7 @@ def add_to(commands: Any) -> None:
         metavar="X",
         type=arguments.positive,
         default=default.learning_rate,
-        help="of Adam (default: %(default)s)",
+        help="of Adam in the first half of the steps; then a tenth of it (default: %(default)s)",
     )
     models.add_argument(
         "--kl-warmup",
@@ -254,7 +254,8 @@ def run(options: argparse.Namespace) -> int:
     say(
         f"{_architecture(settings)} Inducing points: {settings.num_inducing}. "
         f"Steps: {settings.steps}. Rows per step: {settings.batch_size}. "
-        f"Samples per step: {settings.num_samples}. Learning rate: {settings.learning_rate:g}. "
+        f"Samples per step: {settings.num_samples}. Learning rate: {settings.learning_rate:g}, then a "
+        "tenth. "
         f"KL warm-up: {settings.kl_warmup} steps. Seed: {settings.seed}."
     )
     say("Loading TensorFlow ...")
