@@ -254,9 +254,8 @@ def run(options: argparse.Namespace) -> int:
     say(
         f"{_architecture(settings)} Inducing points: {settings.num_inducing}. "
         f"Steps: {settings.steps}. Rows per step: {settings.batch_size}. "
-        f"Samples per step: {settings.num_samples}. Learning rate: {settings.learning_rate:g}, then a "
-        "tenth. "
-        f"KL warm-up: {settings.kl_warmup} steps. Seed: {settings.seed}."
+        f"Samples per step: {settings.num_samples}. Learning rate: {settings.learning_rate:g}, "
+        f"then a tenth. KL warm-up: {settings.kl_warmup} steps. Seed: {settings.seed}."
     )
     say("Loading TensorFlow ...")
     with import_noise_hidden():

@@ -4,10 +4,10 @@ The importance weighted bound of many samples is close to the log evidence; the 
 about the cost of the approximate posterior. 100 rows, a network of 2 x 50 ReLU units, NealPrior
 with twice its standard deviation, 100 inducing points, 10,000 steps of Adam at 0.01.
 
-The noise has its known variance. :data:`PUBLISHED` holds the bounds of the notebook "Global inducing
-points for BNNs" (https://random-walks.org/content/misc/gip/gip.html), which explains the method with
-a network of the same size on 100 rows of a draw of its own. The evidence changes with the
-draw, by a standard deviation of about sqrt(N/2) = 7 nats from the noise's sum of squares alone; the
+The noise has its known variance. :data:`PUBLISHED` holds the bounds of the notebook "Global
+inducing points for BNNs" (https://random-walks.org/content/misc/gip/gip.html), which explains the
+method with a network of the same size on 100 rows of a draw of its own. The evidence changes with
+the draw, by a standard deviation of about sqrt(N/2) = 7 nats from the noise's sum of squares alone; the
 IWBOs of 25 draws had a mean of 78 and a standard deviation of 7. So compare the distance between
 the bounds, not the bounds.
 """
