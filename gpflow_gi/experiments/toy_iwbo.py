@@ -7,9 +7,9 @@ with twice its standard deviation, 100 inducing points, 10,000 steps of Adam at 
 The noise has its known variance. :data:`PUBLISHED` holds the bounds of the notebook "Global
 inducing points for BNNs" (https://random-walks.org/content/misc/gip/gip.html), which explains the
 method with a network of the same size on 100 rows of a draw of its own. The evidence changes with
-the draw, by a standard deviation of about sqrt(N/2) = 7 nats from the noise's sum of squares alone; the
-IWBOs of 25 draws had a mean of 78 and a standard deviation of 7. So compare the distance between
-the bounds, not the bounds.
+the draw, by a standard deviation of about sqrt(N/2) = 7 nats from the noise's sum of squares alone;
+the IWBOs of 25 draws had a mean of 78 and a standard deviation of 7. So compare the distance
+between the bounds, not the bounds.
 """
 
 from collections.abc import Callable, Mapping
