@@ -2,7 +2,7 @@
 # and what tests and checks need on top of it for the rest.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check install
 
 TABLES := training_step bnn_step iwbo spaces convolution prediction scaling wall_clock float32 start_up xla fewer_steps
 BENCH :=

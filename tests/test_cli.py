@@ -156,6 +156,9 @@ def test_missing_file(capsys, tmp_path):
         (["--drop", "y"], "--drop needs --data"),
         (["--max-categories", "3"], "--max-categories needs --data"),
         (["--data", "table.csv"], "--data needs --target"),
+        (["--data", "elevation", "--test-fraction", "0.5"], "rows of its own to test on"),
+        (["--test-fraction", "0.5"], "rows of its own to test on"),
+        (["--jitter", "0"], "--jitter: must be a positive number"),
     ],
 )
 def test_wrong_arguments(capsys, arguments, said):
@@ -220,6 +223,35 @@ def test_settings_fit_the_data(capsys, compare_that, csv, tmp_path):
     settings = asked[1][2]
     assert (settings.num_inducing, settings.batch_size, settings.seed) == (10, 8, 5)
     assert "used instead" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments, name, num_train, num_test",
+    [
+        ([], "elevation", 2000, 8686),
+        (["--data", "elevation"], "elevation", 2000, 8686),
+        (["--data", "diabetes", "--test-fraction", "0.5"], "diabetes", 221, 221),
+    ],
+)
+def test_data_without_a_file(capsys, compare_that, arguments, name, num_train, num_test):
+    def remember(train, test, settings, **keywords):
+        assert (train.name, len(train.Y), len(test.Y)) == (name, num_train, num_test)
+        raise KeyboardInterrupt
+
+    compare_that(remember)
+    assert main(["compare", *arguments]) == 130
+    assert capsys.readouterr().out.startswith(f"{name}: {num_train + num_test} rows, ")
+
+
+def test_a_file_may_have_the_name_of_data_without_one(compare_that, tmp_path, monkeypatch):
+    def remember(train, test, settings, **keywords):
+        assert len(train.Y) + len(test.Y) == 30
+        raise KeyboardInterrupt
+
+    compare_that(remember)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "diabetes").write_text(random_csv(30))
+    assert main(["compare", "--data", "diabetes", "--target", "y"]) == 130
 
 
 @pytest.mark.parametrize(

@@ -250,3 +250,42 @@ def test_troubleshooting_runs(capsys):
     model = gi.architectures.build_deep_gp(X, X, num_inducing=5)
     run("troubleshooting.md", {"gi": gi, "gpflow": gpflow, "model": model, "X": X, "Y": X})
     assert "pseudo_precision" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_home_page_prints_what_it_says(capsys):
+    """But for what another machine's rounding changes."""
+    run("index.md", {})
+    said = re.search(r"^    ([\d.]+) ± [\d.]+\n    (\[.*)$", (DOCS / "index.md").read_text(), re.M)
+    printed = capsys.readouterr().out.splitlines()
+    numbers = [
+        np.float64(re.findall(r"-?\d+\.\d*", line)) for line in (*said.group(1, 2), *printed)
+    ]
+    assert abs(numbers[0][0] - numbers[2][0]) < 10  # of 300 rows
+    np.testing.assert_allclose(numbers[1], numbers[3], atol=0.2)
+
+
+def gallery():
+    spec = spec_from_file_location("gallery", DOCS / "gallery.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_figure_of_the_gallery_has_its_code():
+    page = (DOCS / "gallery.md").read_text("utf-8")
+    made = [figure for _, figure in gallery().sections() if figure]
+    shown = re.findall(r"\(images/(gallery-[\w-]+\.png)\)", page)
+    assert made == shown and len(shown) >= 6
+    assert {path.name for path in (DOCS / "images").glob("gallery-*")} == set(shown)
+
+
+@pytest.mark.longest
+@pytest.mark.compiled
+def test_the_gallery_is_made_by_its_code(tmp_path):
+    gallery().main(tmp_path)
+    for path in sorted(tmp_path.iterdir()):
+        with Image.open(path) as new, Image.open(DOCS / "images" / path.name) as old:
+            assert new.size == old.size
+            assert np.asarray(new.convert("L")).std() > 10
+    assert len(list(tmp_path.iterdir())) >= 6

@@ -12,7 +12,7 @@ import gpflow_gi
 ROOT = Path(gpflow_gi.__file__).parent
 
 HOUSE = (
-    "__init__", "cli", "experiments", "estimators",
+    "__init__", "__main__", "cli", "experiments", "estimators",
     "benchmark", "interop", "architectures",
     "training", "persistence",
     "bounds", "objectives", "inference", "models",

@@ -44,7 +44,7 @@ from sklearn.datasets import load_diabetes
 from gpflow_gi.plotting import COLOURS
 
 folder = Path(tempfile.mkdtemp())
-PROGRAM = [sys.executable, "-m", "gpflow_gi.cli"]  # in a terminal: gpflow-gi
+PROGRAM = [sys.executable, "-m", "gpflow_gi"]  # in a terminal: gpflow-gi
 
 
 def start(arguments, program=PROGRAM):

@@ -45,8 +45,16 @@ def keep_errors_whole(app: Sphinx, doctree: nodes.document, page: str) -> None:
                 table["classes"] = sorted({*table["classes"], "errors"})
 
 
+def open_doors(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Tell the style sheet which table is that of the home page."""
+    if page == "index":
+        for table in doctree.findall(nodes.table):
+            table["classes"] = sorted({*table["classes"], "doors"})
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Look at every page before it is written."""
     app.connect("doctree-resolved", describe_images)
     app.connect("doctree-resolved", keep_errors_whole)
+    app.connect("doctree-resolved", open_doors)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

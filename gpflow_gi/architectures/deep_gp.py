@@ -12,7 +12,14 @@ from gpflow.functions import MeanFunction
 from gpflow.kernels import Kernel, MultioutputKernel, SquaredExponential
 from gpflow.likelihoods import Gaussian, Likelihood
 
-from ..core.validation import all_finite, is_one_of, numpy_seed, positive_integer, shown
+from ..core.validation import (
+    all_finite,
+    is_one_of,
+    numpy_seed,
+    positive_integer,
+    shown,
+    true_or_false,
+)
 from ..kernels import KernelBasis
 from ..layers import GPLayer
 from ..models import DeepGP
@@ -56,6 +63,7 @@ def build_deep_gp(
     inference: Inference | Sequence[Inference] = "global",
     num_inducing: int = 100,
     hidden_dim: int | None = None,
+    skip_connections: bool = True,
     kernel: Kernel | Callable[[int], Kernel] | Sequence[Kernel] | None = None,
     likelihood: Likelihood | None = None,
     num_samples: int = 1,
@@ -91,6 +99,9 @@ def build_deep_gp(
         the inputs up.
     :param num_inducing: M, for every layer; at most the number of different rows of X.
     :param hidden_dim: width of the hidden layers; D by default, but at most 30.
+    :param skip_connections: True for the mean functions above. False for hidden layers of mean
+        zero: their pseudo-outputs start where the mean functions would have been, with a kernel of
+        variance 1, so the start is nearly the same function under another prior.
     :param kernel: a function from the number of inputs to a GPflow kernel, a kernel to be copied
         for every layer, or a list with one kernel per layer. By default a squared exponential with
         one lengthscale per input.
@@ -119,7 +130,9 @@ def build_deep_gp(
     D = X.shape[1]
     width = min(D, LARGEST_HIDDEN_DIM) if hidden_dim is None else hidden_dim
     width = positive_integer("hidden_dim", width)
-    kernels = _kernels_of_layers(kernel, [D] + [width] * (num_layers - 1))
+    skip_connections = true_or_false("skip_connections", skip_connections)
+    hidden_variance = HIDDEN_VARIANCE if skip_connections else 1.0
+    kernels = _kernels_of_layers(kernel, [D] + [width] * (num_layers - 1), hidden_variance)
 
     num_inducing = positive_integer("num_inducing", num_inducing)
     if set(methods) == {"prior"}:
@@ -128,10 +141,12 @@ def build_deep_gp(
     layers = []
     F, Z = X, U  # rows and inducing points below a layer, if every layer were its mean
     for method, layer_kernel in zip(methods[:-1], kernels[:-1], strict=True):
-        V, Lambda = np.zeros((len(U), width)), HIDDEN_PRECISION * np.eye(len(U))
-        posterior = _posterior(method, layer_kernel, Z, V, Lambda, "diagonal")
         W = _linear_map(F, width)
-        layers.append(GPLayer(layer_kernel, width, posterior, mean_function=_mean_function(W)))
+        mean_function = _mean_function(W) if skip_connections else None
+        V = np.zeros((len(U), width)) if skip_connections else Z @ W
+        Lambda = HIDDEN_PRECISION * np.eye(len(U))
+        posterior = _posterior(method, layer_kernel, Z, V, Lambda, "diagonal")
+        layers.append(GPLayer(layer_kernel, width, posterior, mean_function=mean_function))
         F, Z = F @ W, Z @ W
     V, Lambda = _regression_on_targets(kernels[-1], Z, F, Y, likelihood, output_dim)
     posterior = _posterior(methods[-1], kernels[-1], Z, V, Lambda, "full")
@@ -160,9 +175,9 @@ def _inference_of_layers(inference: Any, num_layers: int) -> list[Inference]:
     return methods
 
 
-def _kernels_of_layers(kernel: Any, input_dims: list[int]) -> list[Kernel]:
+def _kernels_of_layers(kernel: Any, input_dims: list[int], hidden_variance: float) -> list[Kernel]:
     if kernel is None:
-        hidden = [_default_kernel(D, HIDDEN_VARIANCE) for D in input_dims[:-1]]
+        hidden = [_default_kernel(D, hidden_variance) for D in input_dims[:-1]]
         return [*hidden, _default_kernel(input_dims[-1], 1.0)]
     if isinstance(kernel, Kernel):
         kernels = [gpflow.utilities.deepcopy(kernel) for _ in input_dims]

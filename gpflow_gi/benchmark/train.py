@@ -126,7 +126,14 @@ class Trained:
 
 
 def train_method(
-    method: Method, budget: Budget, X: Array, Y: Array, seed: int, progress: bool = False
+    method: Method,
+    budget: Budget,
+    X: Array,
+    Y: Array,
+    seed: int,
+    progress: bool = False,
+    *,
+    until_converged: bool = False,
 ) -> Trained:
     """Build the model and train it.
 
@@ -134,6 +141,8 @@ def train_method(
     :param Y: [N, 1], standardised.
     :param seed: seed of the start, of training and of predictions.
     :param progress: True to show a progress bar.
+    :param until_converged: True to end training by Adam when the bound no longer rises; see
+        :func:`gpflow_gi.fit`.
     """
     if method.model == "linear":
         return _linear(method.settings, X, Y)
@@ -141,7 +150,7 @@ def train_method(
         return _gp(method.settings, budget, X, Y, seed)
     if method.settings.get("inference") in ALL_WEIGHTS:
         return _all_weights(method.settings, budget, X, Y, seed)
-    return _by_adam(method, budget, X, Y, seed, progress)
+    return _by_adam(method, budget, X, Y, seed, progress, until_converged)
 
 
 def _linear(settings: Mapping[str, Any], X: Array, Y: Array) -> Trained:
@@ -205,7 +214,13 @@ def _gp(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: i
 
 
 def _by_adam(
-    method: Method, budget: Budget, X: Array, Y: Array, seed: int, progress: bool
+    method: Method,
+    budget: Budget,
+    X: Array,
+    Y: Array,
+    seed: int,
+    progress: bool,
+    until_converged: bool,
 ) -> Trained:
     build: Any = {
         "svgp": architectures.build_sparse_gp,
@@ -215,7 +230,9 @@ def _by_adam(
     num_inducing = inducing_for(X, budget.num_inducing)
     model = build(X, Y, num_inducing=num_inducing, seed=seed, **method.settings)
     with notes_not_warnings():
-        record = train_by(budget, model, (X, Y), seed=seed, progress=progress)
+        record = train_by(
+            budget, model, (X, Y), seed=seed, progress=progress, until_converged=until_converged
+        )
     num_elbo, num_test = (
         number if is_sampled(model) else None
         for number in (budget.num_elbo_samples, budget.num_test_samples)
@@ -223,7 +240,7 @@ def _by_adam(
     return Trained(
         predict=lambda inputs: predictive_components(model, inputs, num_test, seed=seed),
         bound=lambda: estimate_elbo(model, (X, Y), num_elbo, seed=seed),
-        steps=budget.steps,
+        steps=record.step,
         num_parameters=_num_parameters(model),
         hyperparameters=_few_numbers(model),
         record=record,

@@ -4,7 +4,7 @@ import argparse
 import os
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpflow_gi.benchmark.results_folder import (
     ResultsFolderError,
@@ -15,6 +15,9 @@ from gpflow_gi.experiments.settings import FILES, MODELS, PRIORS, USUAL, Setting
 
 from . import arguments
 from .console import FAILED, INTERRUPTED, MISUSED, announce, import_noise_hidden, say, say_error
+
+if TYPE_CHECKING:
+    from gpflow_gi.datasets import Table
 
 
 def add_to(commands: Any) -> None:
@@ -34,13 +37,17 @@ def add_to(commands: Any) -> None:
     )
     default = Settings()
     data = compare.add_argument_group("data")
-    arguments.add_table(data, "default: scikit-learn's diabetes, 442 rows and 10 inputs")
+    arguments.add_table(
+        data,
+        "default: the elevation of the land around a fault, which matplotlib ships; --data "
+        "diabetes is scikit-learn's table of that name, on which no model gains anything",
+    )
     data.add_argument(
         "--test-fraction",
         metavar="X",
         type=arguments.fraction,
-        default=default.test_fraction,
-        help="share of rows to hold out (default: %(default)s)",
+        help=f"share of rows to hold out (default: {default.test_fraction}); the elevation has "
+        "rows of its own to test on",
     )
     models = compare.add_argument_group("models and training")
     models.add_argument(
@@ -98,7 +105,7 @@ def add_to(commands: Any) -> None:
         metavar="X",
         type=arguments.positive,
         default=default.learning_rate,
-        help="of Adam (default: %(default)s)",
+        help="of Adam in the first half of the steps; then a tenth of it (default: %(default)s)",
     )
     models.add_argument(
         "--kl-warmup",
@@ -107,6 +114,19 @@ def add_to(commands: Any) -> None:
         default=default.kl_warmup,
         help="steps over which the weight of the KL term rises to 1, at most a third of all; 0 for "
         "none (default: %(default)s)",
+    )
+    models.add_argument(
+        "--until-converged",
+        action="store_true",
+        help="end each model's training when its bound no longer rises by more than its noise, "
+        "after --steps at the latest",
+    )
+    models.add_argument(
+        "--jitter",
+        metavar="X",
+        type=arguments.positive,
+        help="added to the diagonals of kernel matrices, relative to the kernel's variance "
+        "(default: GPflow's, 1e-06)",
     )
     models.add_argument(
         "--seed",
@@ -130,6 +150,9 @@ def add_to(commands: Any) -> None:
     )
     compare.set_defaults(run=run)
 
+
+ELEVATION, DIABETES = "elevation", "diabetes"
+"""Data that need no file."""
 
 _OF_MODEL = {
     "deep-gp": {"num_layers": "--layers"},
@@ -158,6 +181,46 @@ def _settings(options: argparse.Namespace) -> Settings:
     return settings
 
 
+def _known_data(options: argparse.Namespace) -> str | None:
+    """The name of the data if they need no file, or None.
+
+    :raises ValueError: if the options do not go together.
+    """
+    of_table = options.target is not None or options.drop or arguments.reading(options)
+    known = ELEVATION if options.data is None else str(options.data)
+    if of_table or known not in (ELEVATION, DIABETES):
+        arguments.check_table(options)
+        return None
+    if known == ELEVATION and options.test_fraction is not None:
+        raise ValueError("--test-fraction: the elevation has rows of its own to test on.")
+    return known
+
+
+def _rows(
+    options: argparse.Namespace, known: str | None, settings: Settings
+) -> "tuple[Table, Table]":
+    """The rows to train on, and those held out.
+
+    :raises gpflow_gi.datasets.DataError: if the data cannot be used.
+    """
+    from gpflow_gi.datasets import DataError, diabetes, elevation, read_csv, train_test_split
+
+    if known == ELEVATION:
+        return elevation(seed=settings.seed)
+    if known == DIABETES:
+        table = diabetes()
+    else:
+        ways = arguments.reading(options)
+        table = read_csv(options.data, options.target, options.drop, drop_constant=True, **ways)
+    train, test = train_test_split(table, settings.test_fraction, settings.seed)
+    if (train.Y == train.Y[0]).all():
+        raise DataError(
+            f"{options.data}, column {table.target_name!r}: the target is {train.Y[0, 0]:g} in "
+            f"all {len(train.Y)} rows that are left to train on; try another --seed."
+        )
+    return train, test
+
+
 def run(options: argparse.Namespace) -> int:
     """Run the command.
 
@@ -166,42 +229,31 @@ def run(options: argparse.Namespace) -> int:
     """
     import numpy as np
 
-    from gpflow_gi.datasets import DataError, diabetes, read_csv, train_test_split
+    from gpflow_gi.datasets import DataError
     from gpflow_gi.datasets.table_files import table_name
 
     try:
         settings = _settings(options)
-        arguments.check_table(options)
+        known = _known_data(options)
     except ValueError as error:
         return say_error(str(error), MISUSED)
-    name = table_name(options.data) if options.data else "diabetes"
-    out = options.out or Path("gpflow-gi-results", name)
+    out = options.out or Path("gpflow-gi-results", known or table_name(options.data))
     try:
-        if options.data is None:
-            table = diabetes()
-        else:
-            ways = arguments.reading(options)
-            table = read_csv(options.data, options.target, options.drop, drop_constant=True, **ways)
+        train, test = _rows(options, known, settings)
         check_results_folder(out, FILES)
         if options.save:
             check_writable(options.save)
-        train, test = train_test_split(table, settings.test_fraction, settings.seed)
-        if (train.Y == train.Y[0]).all():
-            raise DataError(
-                f"{options.data}, column {table.target_name!r}: the target is {train.Y[0, 0]:g} in "
-                f"all {len(train.Y)} rows that are left to train on; try another --seed."
-            )
     except (DataError, ResultsFolderError) as error:
         return say_error(str(error), MISUSED)
 
     num_rows, num_different = len(train.Y), len(np.unique(train.X, axis=0))
     num_inducing = min(settings.num_inducing, num_different)
     say(
-        f"{table.name}: {len(table.Y)} rows, {table.X.shape[1]} "
-        f"{'input' if table.X.shape[1] == 1 else 'inputs'}, target "
-        f"{table.target_name!r}; {num_rows} rows to train on, {len(test.Y)} to test on."
+        f"{train.name}: {num_rows + len(test.Y)} rows, {train.X.shape[1]} "
+        f"{'input' if train.X.shape[1] == 1 else 'inputs'}, target "
+        f"{train.target_name!r}; {num_rows} rows to train on, {len(test.Y)} to test on."
     )
-    for note in table.notes:
+    for note in train.notes:
         say(note)
     if num_inducing < settings.num_inducing:
         rows = "rows" if num_different == num_rows else "different rows"
@@ -218,8 +270,8 @@ def run(options: argparse.Namespace) -> int:
     say(
         f"{_architecture(settings)} Inducing points: {settings.num_inducing}. "
         f"Steps: {settings.steps}. Rows per step: {settings.batch_size}. "
-        f"Samples per step: {settings.num_samples}. Learning rate: {settings.learning_rate:g}. "
-        f"KL warm-up: {settings.kl_warmup} steps. Seed: {settings.seed}."
+        f"Samples per step: {settings.num_samples}. Learning rate: {settings.learning_rate:g}, "
+        f"then a tenth. KL warm-up: {settings.kl_warmup} steps. Seed: {settings.seed}."
     )
     say("Loading TensorFlow ...")
     with import_noise_hidden():

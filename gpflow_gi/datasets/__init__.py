@@ -6,6 +6,7 @@ Nothing here depends on models, and nothing imports TensorFlow.
 from .csv import read_csv
 from .diabetes import diabetes
 from .duplicates import rows_in_both
+from .elevation import elevation
 from .errors import DataError
 from .image_set import Images, as_images
 from .images import IMAGE_SETS, images
@@ -27,6 +28,7 @@ __all__ = [
     "UCISet",
     "as_images",
     "diabetes",
+    "elevation",
     "images",
     "num_splits",
     "read_csv",

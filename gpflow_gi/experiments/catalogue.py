@@ -60,6 +60,11 @@ EXPERIMENTS = {
             has_full=True,
         ),
         Experiment(
+            "global-local",
+            "global against local inducing points at equal CPU time",
+            "gpflow_gi.experiments.global_local",
+        ),
+        Experiment(
             "images",
             "classification of images, calibration, what is unknown (Table 1)",
             "gpflow_gi.experiments.images",

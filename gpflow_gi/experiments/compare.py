@@ -8,10 +8,12 @@ depth helps.
 
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
+import gpflow
 import numpy as np
 from numpy.typing import NDArray
 
@@ -100,6 +102,15 @@ class Comparison:
         return [outcome for outcome in self.outcomes if isinstance(outcome, Failure)]
 
 
+@contextmanager
+def _jitter(jitter: float | None) -> Iterator[None]:
+    """Within this context, GPflow's jitter is another; None for no change."""
+    with gpflow.config.as_context():
+        if jitter is not None:
+            gpflow.config.set_default_jitter(jitter)
+        yield
+
+
 def compare(
     train: Table,
     test: Table,
@@ -127,9 +138,18 @@ def compare(
         announce(method.title)
         record, started = None, time.perf_counter()
         try:
-            trained = train_method(method, budget, rows.X, rows.Y, settings.seed, progress)
-            record, seconds = trained.record, time.perf_counter() - started
-            result = Result(method.title, record, Measured.of(trained, rows), seconds)
+            with _jitter(settings.jitter):
+                trained = train_method(
+                    method,
+                    budget,
+                    rows.X,
+                    rows.Y,
+                    settings.seed,
+                    progress,
+                    until_converged=settings.until_converged,
+                )
+                record, seconds = trained.record, time.perf_counter() - started
+                result = Result(method.title, record, Measured.of(trained, rows), seconds)
             _ = result.interval  # everything that can fail, fails here
             outcomes.append(result)
             if keep_model and trained.model:

@@ -22,6 +22,7 @@ from gpflow_gi.benchmark.results_folder import ResultsFolderError, put_file, rem
 from gpflow_gi.core.json_file import versions, with_none_for_non_finite
 from gpflow_gi.core.printable import labels, printable
 from gpflow_gi.experiments.compare import INTERVAL, Comparison, Failure, Result
+from gpflow_gi.experiments.maps import has_map, map_figure
 
 _LONGEST = 30
 """Largest number of characters of a name in a figure's title."""
@@ -44,6 +45,9 @@ def table(comparison: Comparison) -> str:
     )
     notes = [f"{failure.name} failed: {reason(failure)}" for failure in comparison.failures]
     for result in comparison.results:
+        if comparison.settings.until_converged and result.record.reports:
+            has = "had" if result.record.stopped == "converged" else "had not yet"
+            notes.append(f"{result.name} {has} converged after {result.record.step} steps.")
         notes += [f"{result.name}: {_line(text)}" for text in result.record.notes]
     without = [one.name for one in comparison.results if one.measured.metrics["elbo"] is None]
     if without:
@@ -233,6 +237,7 @@ def write(comparison: Comparison, folder: Path) -> None:
     figures = {
         "training_curves.png": (training_figure, _trained_by_steps(comparison)),
         "predictions.png": (predictions_figure, comparison.results),
+        "map.png": (map_figure, has_map(comparison)),
     }
     with _names_as_they_are():
         put_file(folder / "results.json", f"{numbers}\n".encode())

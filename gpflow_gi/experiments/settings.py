@@ -6,8 +6,8 @@ from typing import Any
 from gpflow_gi.benchmark.budgets import Budget
 from gpflow_gi.benchmark.methods import METHODS, Method
 
-FILES = ("results.json", "table.txt", "training_curves.png", "predictions.png")
-"""Files that a comparison writes."""
+FILES = ("results.json", "table.txt", "training_curves.png", "predictions.png", "map.png")
+"""Files that a comparison writes; a map only of a table with two inputs."""
 
 MODELS = ("deep-gp", "bnn")
 PRIORS = ("neal", "standard", "scale")
@@ -34,8 +34,11 @@ class Settings:
     :param num_samples: number of samples of the layers below the last, in every step.
     :param num_test_samples: the same for the final bound and for predictions.
     :param batch_size: rows of every step; at most all of them.
-    :param learning_rate: learning rate of Adam.
+    :param learning_rate: learning rate of Adam in the first half of the steps; then a tenth of it.
     :param kl_warmup: steps over which the weight of the KL term rises to 1; at most a third of all.
+    :param until_converged: True to end the training of a model when its bound no longer rises; then
+        `steps` is the largest number.
+    :param jitter: jitter of kernel matrices, relative to the kernel's variance; None for GPflow's.
     :param test_fraction: share of rows held out, in (0, 1).
     :param seed: seed of the split, of the models' start and of training.
     """
@@ -46,12 +49,14 @@ class Settings:
     widths: tuple[int, ...] = (50, 50)
     prior: str = "neal"
     num_inducing: int = 100
-    steps: int = 3000
+    steps: int = 2000
     num_samples: int = 1
     num_test_samples: int = 100
     batch_size: int = 1000
-    learning_rate: float = 0.01
+    learning_rate: float = 0.02
     kl_warmup: int = 1000
+    until_converged: bool = False
+    jitter: float | None = None
     test_fraction: float = 0.1
     seed: int = 0
 
@@ -61,7 +66,7 @@ class Settings:
             name="compare",
             steps=self.steps,
             learning_rate=self.learning_rate,
-            last_learning_rate=self.learning_rate,
+            last_learning_rate=0.1 * self.learning_rate,
             kl_warmup=self.kl_warmup,
             batch_size=self.batch_size,
             num_inducing=self.num_inducing,

@@ -155,10 +155,10 @@ class KerasDeepGP(WeightFiles):
     ) -> tf_keras.callbacks.History:
         """Train, as Keras' ``fit`` does.
 
-        :param x: ``{"inputs": X, "targets": Y}`` with X [N, D] and Y [N, Q], all rows that the
-            model was built for (its num_data); or a ``tf.data.Dataset`` or Keras ``Sequence`` of
-            batches of that form.
-        :param y: must be omitted.
+        :param x: X [N, D], all rows that the model was built for (its num_data); or
+            ``{"inputs": X, "targets": Y}``; or a ``tf.data.Dataset`` or Keras ``Sequence`` of
+            batches of that form or of pairs of X and Y.
+        :param y: Y [N, Q], if `x` is X alone.
         :param batch_size: B; Keras' default is 32.
         :param epochs: as Keras' argument.
         :param verbose: as Keras' argument.
@@ -166,7 +166,7 @@ class KerasDeepGP(WeightFiles):
             of Keras layers, are refused.
         :param validation_split: as Keras' argument: the share of the rows, the last ones, that are
             not for training. The others must be as many as the model was built for.
-        :param validation_data: in the form of `x`.
+        :param validation_data: X and Y as a pair, or in the form of `x`.
         :param recover: as in :func:`gpflow_gi.fit`, but training goes back to the start of the
             epoch: Keras cannot start within one. Callbacks see the start of the epoch again.
         :param options: Keras' other arguments. Weights of rows and classes are refused.
@@ -178,18 +178,19 @@ class KerasDeepGP(WeightFiles):
             False or did not help. The model is then in its state from the start of that epoch.
         :warns RecoveryWarning: for every change that `recover` makes.
         """
-        self._refuse_weights(y, options)
+        self._refuse_weights(options)
         self._assert_compile_was_called()
         callbacks = tf.nest.flatten(callbacks) if callbacks is not None else []
         for callback in callbacks:
             check_callback(callback)
-        data = self._checked(x)
+        data = self._checked(x, y)
         if isinstance(data, dict):
             num_rows = len(data["inputs"])
             training_rows = int(num_rows * (1 - validation_split))
             check_num_data(self.deep_gp, training_rows, in_parts=True)
         if validation_data is not None:
-            validation_data = self._checked(validation_data)
+            is_pair = isinstance(validation_data, list | tuple) and len(validation_data) == 2
+            validation_data = self._checked(*(validation_data if is_pair else [validation_data]))
         variables = list(self.deep_gp.trainable_variables)
         make_optimizer(self.optimizer, None, variables)
         if self._traced_for != [id(variable) for variable in variables]:
@@ -259,15 +260,15 @@ class KerasDeepGP(WeightFiles):
         """Compute the loss and its terms, as Keras' ``evaluate`` does.
 
         :param x: as in :meth:`fit`, with any number of rows.
-        :param y: must be omitted.
+        :param y: as in :meth:`fit`.
         :param batch_size: B; Keras' default is 32.
         :param options: Keras' other arguments.
         :return: as Keras': the loss and its two terms per row, in nats.
         :raises RuntimeError: if the model was not compiled.
         :raises ValueError: if the data do not fit the model.
         """
-        self._refuse_weights(y, options)
-        return super().evaluate(self._checked(x), None, batch_size, **options)
+        self._refuse_weights(options)
+        return super().evaluate(self._checked(x, y), None, batch_size, **options)
 
     @tf.autograph.experimental.do_not_convert
     def test_step(self, data: Any) -> dict[str, tf.Tensor]:
@@ -320,13 +321,22 @@ class KerasDeepGP(WeightFiles):
 
     # ------------------------------------------------------------------------------------ inside
 
-    def _checked(self, x: Any) -> Any:
-        """`x` with arrays as tensors, since Keras would round arrays to float32."""
+    def _checked(self, x: Any, y: Any = None) -> Any:
+        """`x` and `y` as one dictionary of tensors, since Keras would round arrays to float32.
+
+        Streams stay as they are.
+        """
+        if y is not None:
+            if isinstance(x, (Mapping, *_STREAMS)):
+                raise ValueError(f"{_FORM}; y must be left out where x holds the targets.")
+            x = {"inputs": x, "targets": y}
         batch = x
         if isinstance(x, tf.data.Dataset):
             batch = x.element_spec
         elif isinstance(x, tf_keras.utils.Sequence):
             batch = x[0]
+        if batch is not x and isinstance(batch, tuple) and len(batch) == 2:
+            return x
         if not isinstance(batch, Mapping):
             raise ValueError(f"{_FORM}, but the type is {type(batch).__name__}.")
         if set(batch) != {"inputs", "targets"}:
@@ -336,9 +346,7 @@ class KerasDeepGP(WeightFiles):
         X, Y = self.deep_gp.check_data(check_data((x["inputs"], x["targets"])))
         return {"inputs": X, "targets": Y}
 
-    def _refuse_weights(self, y: Any, options: Mapping[str, Any]) -> None:
-        if y is not None:
-            raise ValueError(f"{_FORM}; y must be left out.")
+    def _refuse_weights(self, options: Mapping[str, Any]) -> None:
         for name in ("sample_weight", "class_weight"):
             if options.get(name) is not None:
                 raise ValueError(f"The bound has no {name}: every row counts once. Leave it out.")
@@ -381,10 +389,10 @@ class KerasDeepGP(WeightFiles):
 
 def _pair(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
     """X and Y from the data that Keras passes to a step."""
-    x, _, _ = tf_keras.utils.unpack_x_y_sample_weight(data)
-    return x["inputs"], x["targets"]
+    x, y, _ = tf_keras.utils.unpack_x_y_sample_weight(data)
+    return (x["inputs"], x["targets"]) if y is None else (x, y)
 
 
 _REPORTED = ("loss", "expected_log_likelihood", "kl")
 _STREAMS = (tf.data.Dataset, tf_keras.utils.Sequence)
-_FORM = 'Data must be {"inputs": X, "targets": Y} or a dataset of such batches'
+_FORM = 'Data must be X and Y, {"inputs": X, "targets": Y} or a dataset of such batches'

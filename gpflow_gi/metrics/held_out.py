@@ -56,6 +56,12 @@ class HeldOut:
         return self.targets.inverse(self._standardised_mean)[:, 0]
 
     @cached_property
+    def deviation(self) -> Array:
+        """Standard deviation of the mixture, [n], in the target's own unit."""
+        variance = metrics.mixture_moments(*self._components)[1]
+        return np.sqrt(self.targets.inverse_variance(variance))[:, 0]
+
+    @cached_property
     def log_density(self) -> Array:
         """Log density of the mixture, [n], in nats, for the target in its own unit."""
         standardised = metrics.mixture_log_density(self._y, *self._components)[:, 0]

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from gpflow.kernels import Coregion
 from gpflow.likelihoods import Likelihood
 
 from ..layers import Deterministic, Layer, Residual
@@ -58,10 +59,23 @@ def check_connections(layers: list[Layer | Deterministic], U: Any) -> None:
     :param U: the model's inducing inputs, [M, D] or [M, H, W, C], or None.
     :raises ValueError: if a layer does not accept them; the message names it.
     """
+    _check_index_columns(layers)
     shape = layers[0].input_shape
     if U is not None and (shape is None or not _is_compatible(U.shape[1:], shape)):
         shape = U.shape[1:]
     _connect(layers, shape, None if U is None else U.shape[0])
+
+
+def _check_index_columns(layers: list[Layer | Deterministic]) -> None:
+    """Check that no kernel reads an index from a column that another layer has made."""
+    _, *above = (layer for layer in layers if isinstance(layer, Layer))
+    for layer in above:
+        if any(isinstance(part, Coregion) for part in layer.submodules):
+            raise ValueError(
+                f"{describe(layer)} has a Coregion kernel, which reads an index from a column of "
+                "its inputs, but they are the outputs of a layer, which are no integers. Use it in "
+                "the first layer, whose inputs are X."
+            )
 
 
 def _connect(

@@ -27,6 +27,7 @@ from ..layers.deterministic import as_layers
 from ..layers.residual import every_deterministic, every_layer
 from ..posteriors import LocalInducing
 from . import diagnostics, integration
+from .architecture import architecture
 from .connections import check_connections, check_inputs, check_last_layer, uses_global_inducing
 from .function_draws import FunctionDraws
 from .layer_draws import LayerDraws
@@ -113,6 +114,9 @@ class DeepGP(Predictive):
                 U = None
         check_connections(self.layers, U)
         self.inducing_inputs = None if U is None else Parameter(U)
+
+    def __repr__(self) -> str:
+        return architecture(self)
 
     @property
     def trainable_variables(self) -> tuple[tf.Variable, ...]:

@@ -98,6 +98,22 @@ def test_hidden_layers_start_near_their_means(rng):
             np.testing.assert_array_equal(W, np.eye(4, hidden_dim))
 
 
+@pytest.mark.parametrize("inference", ["global", "local"])
+@pytest.mark.parametrize("hidden_dim", [2, 4, 6])
+def test_without_skip_connections_it_starts_near_the_same_function(inference, hidden_dim, rng):
+    X, Y = table(rng, D=4)
+    settings = {"num_layers": 3, "hidden_dim": hidden_dim, "inference": inference}
+    with_skips, without = (
+        gi.architectures.build_deep_gp(X, Y, num_inducing=30, skip_connections=skips, **settings)
+        for skips in (True, False)
+    )
+    assert all(layer.mean_function is None for layer in without.layers)
+    assert [layer.kernel.variance.numpy() for layer in without.layers] == pytest.approx([1, 1, 1])
+    means = [model.predict_f(X, num_samples=50, seed=0)[0] for model in (with_skips, without)]
+    other, mean = np.asarray(means)
+    assert np.mean((mean - other) ** 2) < 0.1 * np.var(other)
+
+
 def test_inducing_points_are_never_more_than_different_rows(rng):
     X, Y = table(rng, N=12)
     X[6:] = X[:6]

@@ -310,6 +310,7 @@ _add(
         "num_layers": COUNTS,
         "inference": CHOICES,
         "hidden_dim": COUNTS,
+        "skip_connections": FLAGS,
         "kernel": OBJECTS,
         "likelihood": OBJECTS,
         "num_samples": COUNTS,
@@ -936,6 +937,13 @@ _add(
     datasets.rows_in_both,
     {"train": table(), "test": table()},
     {"train": OBJECTS, "test": OBJECTS, "inputs_only": FLAGS},
+)
+_add(
+    "datasets",
+    "elevation",
+    datasets.elevation,
+    {"num_train": 5, "seed": 0},
+    {"num_train": COUNTS, "seed": SEEDS},
 )
 for _name in ("uci_table", "uci_set", "num_splits", "images"):
     _add("datasets", _name, getattr(datasets, _name), {}, {"name": NAMES})

@@ -26,7 +26,7 @@ from .test_sweep import num_records
 
 METHOD = next(iter(METHODS))
 
-PROGRAM = [sys.executable, "-m", "gpflow_gi.cli"]
+PROGRAM = [sys.executable, "-m", "gpflow_gi"]
 
 BUFFERED = {**os.environ, "PYTHONUNBUFFERED": ""}
 """An environment in which what is said at once arrives at once."""

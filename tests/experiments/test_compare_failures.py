@@ -4,6 +4,7 @@ import json
 import os
 from types import SimpleNamespace
 
+import gpflow
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -51,7 +52,7 @@ def comparing(monkeypatch, table, tmp_path, capsys):
     """
     out = tmp_path / "out"
 
-    def run(*functions, data=table, real=False, drawn=False):
+    def run(*functions, data=table, more=(), real=False, drawn=False):
         left = list(functions)
         if not real:
             for name in ("build_sparse_gp", "build_deep_gp"):
@@ -67,7 +68,7 @@ def comparing(monkeypatch, table, tmp_path, capsys):
 
         monkeypatch.setattr(train, "fit", fit)
         fixed = ["--num-inducing", "5", "--test-samples", "3", "--out", str(out)]
-        code = main(["compare", *data, *fixed])
+        code = main(["compare", *data, *fixed, *more])
         assert left == []
         said = capsys.readouterr()
         return SimpleNamespace(
@@ -268,9 +269,43 @@ def test_any_name_of_data_and_columns(comparing, tmp_path, name, target):
         pytest.skip("this file system takes no such names")
     run = comparing(works, fails, fails, data=["--data", str(path), "--target", target], drawn=True)
     assert run.code == 1 and "cannot be" not in run.err
-    assert {found.name for found in comparing.out.iterdir()} == set(FILES)
+    assert {found.name for found in comparing.out.iterdir()} == {*FILES} - {"map.png"}
     assert numbers_in(comparing.out)["data"]["target"] == target
     assert "\x1b" not in run.out.replace(str(comparing.out), "")
+
+
+def test_the_options_reach_training(comparing, monkeypatch):
+    """Jitter within the comparison alone, and the rule for its end."""
+    before, seen = gpflow.default_jitter(), []
+    real = train.train_by
+
+    def watched(numbers, model, data, **options):
+        seen.append((gpflow.default_jitter(), options["until_converged"]))
+        return real(numbers, model, data, **options)
+
+    monkeypatch.setattr(train, "train_by", watched)
+    run = comparing(works, works, converges, more=["--jitter", "1e-4", "--until-converged"])
+    assert seen == 3 * [(1e-4, True)] and gpflow.default_jitter() == before
+    assert "Deep GP, local had not yet converged after 20 steps." in run.words
+    assert "Deep GP, global had converged after 20 steps." in run.words
+    assert numbers_in(comparing.out)["settings"]["jitter"] == 1e-4
+
+
+def converges(out):
+    record = a_record()
+    record.stopped = "converged"
+    return record
+
+
+def test_a_table_with_two_inputs_has_a_map(comparing):
+    """Of places at random; and no map is left where the next table has none."""
+    assert comparing(works, fails, works, drawn=True).code == 1
+    assert imread(comparing.out / "map.png").shape[:2] == (960, 3 * 465)  # two models
+    one_input = comparing.out.parent / "one.csv"
+    one_input.write_text("a,y\n" + "".join(f"{i},{i * i % 7}\n" for i in range(12)))
+    data = ["--data", str(one_input), "--target", "y"]
+    assert comparing(works, works, works, data=data, drawn=True).code == 0
+    assert not (comparing.out / "map.png").exists()
 
 
 def test_what_a_killed_run_left_is_written_over(comparing):

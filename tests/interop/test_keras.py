@@ -458,7 +458,7 @@ def test_mistakes_are_named(rng):
         (X, "the type is ndarray"),
         ((X, Y), "the type is tuple"),
         ({"inputs": X}, "the keys are 'inputs'"),
-        (dataset((X, Y)).batch(2), "the type is tuple"),
+        (dataset((X, Y, X)).batch(2), "the type is tuple"),
         (dataset({"inputs": X, "y": Y}).batch(2), "the keys are 'inputs', 'y'"),
         ({"inputs": X[:4], "targets": Y[:4]}, "num_data=4"),
         ({"inputs": X, "targets": Y[:4]}, "same number of rows"),
@@ -470,7 +470,11 @@ def test_mistakes_are_named(rng):
     with pytest.raises(ValueError, match="the keys are 'inputs'"):
         keras.fit(data, validation_data={"inputs": X})
     with pytest.raises(ValueError, match="y must be left out"):
-        keras.fit(X, Y)
+        keras.fit(data, Y)
+    with pytest.raises(ValueError, match="same number of rows"):
+        keras.fit(X, Y[:4])
+    with pytest.raises(ValueError, match="y must be left out"):
+        keras.evaluate(dataset((X, Y)).batch(2), Y)
     with pytest.raises(ValueError, match="sample_weight"):
         keras.fit(data, sample_weight=np.ones(N))
     with pytest.raises(ValueError, match="X has 3 columns"):
@@ -480,6 +484,28 @@ def test_mistakes_are_named(rng):
     gpflow.set_trainable(model.layers[0].kernel, True)
     with pytest.raises(ValueError, match="optimizer was used before for other variables"):
         keras.fit(data)
+
+
+def test_pairs_of_x_and_y_are_the_same_as_a_dictionary(rng):
+    """As arrays and as batches of a dataset; of validation data too."""
+    data, held_out = data_of(rng), data_of(rng, 4)
+    X, Y = pair(data)
+    options = {"batch_size": 3, "epochs": 2, "shuffle": False, "verbose": 0}
+    batches = tf.data.Dataset.from_tensor_slices((X, Y)).batch(3)
+    of_batches = {**options, "batch_size": None, "validation_batch_size": 3}
+    runs = []
+    for given, validation, how in [
+        ((data,), held_out, options),
+        ((X, Y), pair(held_out), options),
+        ((batches,), pair(held_out), of_batches),
+    ]:
+        model = two_layers()
+        keras = compiled(model)
+        history = keras.fit(*given, validation_data=validation, **how).history
+        measured = keras.evaluate(*pair(held_out), verbose=0)
+        runs.append([*values(model), history["loss"], history["val_loss"], measured])
+    assert_same(runs[0], runs[1])
+    assert_same(runs[0], runs[2], atol=1e-12)
 
 
 def test_a_strategy_is_refused():

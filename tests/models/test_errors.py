@@ -245,6 +245,21 @@ def test_deep_gp_of_wrong_types(call, message):
         call()
 
 
+@pytest.mark.parametrize("hidden", [False, True])
+def test_an_index_is_read_from_a_column_of_x_alone(hidden):
+    """Coregion rounds its column to integers, which outputs of a layer are not."""
+    plain, index = SquaredExponential(), gpflow.kernels.Coregion(2, 1, active_dims=[1])
+    plain.active_dims = [0]
+    kernels = [SquaredExponential(), plain * index] if hidden else [plain * index, plain]
+    layers = [GPLayer(kernel, D, Prior()) for kernel in kernels]
+    build = lambda: DeepGP([tf.identity, *layers], Gaussian(), num_data=N)  # noqa: E731
+    if hidden:
+        with raises(ValueError, "GPLayer with Prior has a Coregion kernel, which reads an index"):
+            build()
+    else:
+        build()
+
+
 def test_inducing_inputs_without_use():
     with pytest.warns(UserWarning, match="no layer has a global posterior"):
         model = deep_gp([gp_layer(1, LocalInducing(Z, 1))])

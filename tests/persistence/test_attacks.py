@@ -96,7 +96,7 @@ CHAINS = {
             "number": NEW,
         }
     ),
-    "runs a module on import": lambda: with_layer({"named": "gpflow_gi.cli.__main__:x"}),
+    "runs a module on import": lambda: with_layer({"named": "gpflow_gi.__main__:x"}),
     "imports a module": lambda: with_layer({"named": "gpflow_gi.experiments.toy:x"}),
     "Autoregressive with os.abort": lambda: with_transform(
         {
@@ -236,7 +236,7 @@ def test_nothing_of_a_chain_runs(chain, tmp_path, monkeypatch):
     assert "\n" not in said
     assert any(reason in said for reason in REASONS), said  # and not for a slip of this test
     assert not called and not events
-    assert "gpflow_gi.cli.__main__" not in sys.modules
+    assert "gpflow_gi.__main__" not in sys.modules
     assert not {name for name in set(sys.modules) - modules if name.startswith("gpflow_gi")}
     assert (tmp_path / "victim").exists()
 

@@ -37,7 +37,7 @@ NAMES = [
     "numpy:vectorize",
     "tempfile:_TemporaryFileCloser",
     "gpflow_gi.persistence.archive:os.system",
-    "gpflow_gi.cli.__main__:x",
+    "gpflow_gi.__main__:x",
     "subprocess:Popen",
     "tensorflow.python.ops.gen_io_ops:write_file",
     "tensorflow_probability.python.bijectors.inline:Inline",
