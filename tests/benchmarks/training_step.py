@@ -1,6 +1,6 @@
 """The time of a training step of deep GPs, against GPflux's.
 
-python -m tests.benchmarks.training_step [--out FOLDER] [--fast]
+python -m tests.benchmarks.training_step [--only TEXT] [--out FOLDER] [--fast]
 
 BENCH_THREADS=2 in the environment takes two threads, and the cases in double precision alone.
 """
@@ -70,9 +70,11 @@ CASES = [
 
 
 def main() -> None:
-    options = parser(__doc__).parse_args()
+    made = parser(__doc__)
+    made.add_argument("--only", metavar="TEXT", default="", help="cases with this in their name")
+    options = made.parse_args()
     tf.random.set_seed(0)
-    cases = CASES[:1] if options.fast else CASES
+    cases = CASES[:1] if options.fast else [case for case in CASES if options.only in str(case)]
     if THREADS != "1":  # goals are of one thread
         cases = [replace(case, goals={}) for case in cases if case.dtype == "float64"]
     rounds, seconds = (2, 0.01) if options.fast else (9, 0.4)
