@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-Program: TypeAlias = Callable[[int], object]
-"""Takes that many steps, and returns when they are done."""
+Program: TypeAlias = Callable[[int], float | None]
+"""Takes that many steps, and returns when they are done: the seconds of CPU that another process
+spent on them, or None."""
 
 NOTES = (
     "Medians, with quartiles over rounds in which all competitors took turns. Ratios are taken "
@@ -73,8 +74,9 @@ def _fitting(program: Program, seconds: float) -> int:
 
 def _per_step(program: Program, steps: int) -> tuple[float, float]:
     start, cpu_start = time.perf_counter(), time.process_time()
-    program(steps)
-    return (time.perf_counter() - start) / steps, (time.process_time() - cpu_start) / steps
+    elsewhere = program(steps) or 0.0
+    cpu = time.process_time() - cpu_start + elsewhere
+    return (time.perf_counter() - start) / steps, cpu / steps
 
 
 def repeated(function: Callable[[], Any]) -> Program:

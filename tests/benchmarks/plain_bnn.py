@@ -95,14 +95,21 @@ def bound(
     return estimate
 
 
-def log_weight(
+def log_weights(
     parameters: list[tf.Variable],
     data: tuple[np.ndarray, np.ndarray],
     noise: float,
+    num_samples: int,
     by_hand: bool = False,
 ) -> Callable[[], tf.Tensor]:
-    """One importance weight per call."""
-    return bound(parameters, data, noise, 1, by_hand)
+    """Importance weights, [S] at each call."""
+    X, Y = (tf.constant(array) for array in data)
+
+    @tf.function
+    def draw() -> tf.Tensor:
+        return tf.add_n(_terms(parameters, X, Y, noise, num_samples, by_hand))
+
+    return draw
 
 
 def training_step(

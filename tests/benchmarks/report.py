@@ -11,6 +11,8 @@ from typing import Any
 
 from tabulate import tabulate
 
+from . import THREADS
+
 
 @dataclass(frozen=True)
 class Table:
@@ -78,6 +80,7 @@ def machine(*packages: str) -> str:
     lines = cpu_info.read_text().splitlines() if cpu_info.is_file() else []
     models = [line.split(":")[1] for line in lines if line.startswith("model name")]
     cpu = models[0].strip() if models else platform.processor() or platform.machine()
-    cores = f"{len(models)} cores, one thread used" if models else "one thread"
+    threads = "one thread" if THREADS == "1" else f"{THREADS} threads"
+    cores = f"{len(models)} cores, {threads} used" if models else threads
     versions = [f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in packages)]
     return f"{cpu}, {cores}; {platform.system()}; {', '.join(versions)}"

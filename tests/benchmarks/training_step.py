@@ -1,16 +1,19 @@
 """The time of a training step of deep GPs, against GPflux's.
 
-python -m tests.benchmarks.training_step [--out FOLDER] [--fast]
+python -m tests.benchmarks.training_step [--only TEXT] [--out FOLDER] [--fast]
+
+BENCH_THREADS=2 in the environment takes two threads, and the cases in double precision alone.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import tensorflow as tf
 
 import gpflow_gi as gi
 
+from . import THREADS
 from .deep_gps import NUM_INDUCING, global_deep_gp, gpflux_deep_gp, keras_fit, toy_data
 from .equal_means import check_equal
 from .interleaved import NOTES, Program, measure, ratios, rows
@@ -18,6 +21,7 @@ from .programs import float_type, step_by_step, through_fit
 from .report import Table, machine, parser, write
 
 GPFLUX = "GPflux"
+DEFAULT = "default model"
 
 
 @dataclass(frozen=True)
@@ -51,25 +55,29 @@ def _goals(**pairs: tuple[float, float]) -> dict[str, float]:
 
 
 CASES = [
-    Case(300, 6, 1, goals=_goals(**{"global": (0.36, 0.30)}, local=(0.80, 0.70))),
-    Case(300, 6, 10, goals=_goals(**{"global": (0.70, 0.65)}, local=(0.80, 0.70))),
+    Case(300, 6, 1, goals=_goals(**{"global": (0.36, 0.25)}, local=(0.80, 0.60))),
+    Case(300, 6, 10, goals=_goals(**{"global": (0.70, 0.58)}, local=(0.80, 0.65))),
     Case(1000, 8, 1, goals=_goals(**{"global": (0.22, 0.20)})),
-    Case(1000, 8, 10, goals=_goals(**{"global": (0.55, 0.50)})),
+    Case(1000, 8, 10, goals=_goals(**{"global": (0.55, 0.46)})),
     *(
         Case(num_rows, input_dim, num_samples, dtype="float32")
         for num_rows, input_dim in ((300, 6), (1000, 8))
         for num_samples in (1, 10)
     ),
-    Case(300, 6, 1, num_layers=5, goals=_goals(**{"global": (0.25, 0.22)})),
-    Case(1000, 8, 10, num_layers=5, goals=_goals(**{"global": (0.21, 0.20)})),
+    Case(300, 6, 1, num_layers=5, goals=_goals(**{"global": (0.25, 0.27)})),
+    Case(1000, 8, 10, num_layers=5, goals=_goals(**{"global": (0.21, 0.19)})),
 ]
 
 
 def main() -> None:
-    options = parser(__doc__).parse_args()
+    made = parser(__doc__)
+    made.add_argument("--only", metavar="TEXT", default="", help="cases with this in their name")
+    options = made.parse_args()
     tf.random.set_seed(0)
-    cases = CASES[:1] if options.fast else CASES
-    rounds, seconds = (2, 0.01) if options.fast else (15, 0.5)
+    cases = CASES[:1] if options.fast else [case for case in CASES if options.only in str(case)]
+    if THREADS != "1":  # goals are of one thread
+        cases = [replace(case, goals={}) for case in cases if case.dtype == "float64"]
+    rounds, seconds = (2, 0.01) if options.fast else (9, 0.4)
 
     parts: list[str | Table] = [
         machine("gpflow", "gpflux", "tensorflow", "tf_keras", "numpy"),
@@ -77,7 +85,9 @@ def main() -> None:
         "all rows in every step, the same Adam for all (gpflow_gi's, which is faster than Keras' "
         'for GPflux too). A name alone is one compiled step per Python call; "gi.fit" is the '
         f'compiled loop that gi.fit calls, "model.fit" a call of Keras\' for {seconds} s of steps '
-        "on GPflux's as_training_model().",
+        'on GPflux\'s as_training_model(). "global" and "global, full precision" have diagonal and '
+        "full pseudo-precisions in all layers, and the same start; the default model of "
+        "build_deep_gp has a full one in the last layer alone, and a better start.",
         compare_ways_to_ten_samples(rounds, seconds),
         "Bounds can differ by as much as jitter makes of them, which is absolute in GPflux and "
         "relative to the kernel's variance in ours: 1e-6 in float64, 1e-4 in float32.",
@@ -114,10 +124,14 @@ def competitors(case: Case, draws: int) -> tuple[dict[str, Program], str]:
     def own(method: str) -> gi.models.DeepGP:
         if method == "local":
             return gi.interop.from_gpflux(gpflux_deep_gp(data[0], L))
+        if method == DEFAULT:
+            return gi.architectures.build_deep_gp(*data, num_layers=L, num_inducing=NUM_INDUCING)
         precision = "full" if method == "global, full precision" else "diagonal"
         return global_deep_gp(data, precision, num_layers=L)
 
-    methods = ["global"] if L > 2 else ["local", "global", "global, full precision"]
+    methods = ["global", DEFAULT]
+    if L == 2:
+        methods = ["local", "global", "global, full precision", DEFAULT]
     gpflux = gpflux_model()
 
     def bound_of(model: gi.models.DeepGP) -> Callable[[], tf.Tensor]:
@@ -131,7 +145,7 @@ def competitors(case: Case, draws: int) -> tuple[dict[str, Program], str]:
         few = max(draws // S, 10)  # one draw in S of as many samples: as precise, and no slower
         same = [
             check_equal({GPFLUX: gpflux_bound, "local": bound_of(own("local"))}, few),
-            check_equal({method: bound_of(own(method)) for method in methods[1:]}, few),
+            check_equal({method: bound_of(own(method)) for method in methods[1:3]}, few),
         ]
         sentence = " ".join(same)
 
