@@ -57,7 +57,10 @@ class MaskedNetwork(gpflow.Module):
 
 
 class InverseAutoregressive(FlowStep):
-    """exp(s) z + m in the reverse order of coordinates: Kingma et al. (2016), section 4."""
+    """exp(tanh s) z + m in the reverse order of coordinates: Kingma et al. (2016), section 4.
+
+    A step changes scales by at most a factor of e: without a limit, training can diverge.
+    """
 
     def __init__(self, size: int, width: int, seed: tf.Tensor) -> None:
         """Start close to the identity.
@@ -71,6 +74,7 @@ class InverseAutoregressive(FlowStep):
 
     def __call__(self, z: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         m, s = tf.unstack(self.network(z), axis=-1)
+        s = tf.tanh(s)
         return tf.reverse(tf.exp(s) * z + m, [1]), tf.reduce_sum(s, axis=1)
 
 
