@@ -65,6 +65,11 @@ EXPERIMENTS = {
             "gpflow_gi.experiments.global_local",
         ),
         Experiment(
+            "eight-schools",
+            "bounds and k-hat of families of densities on the eight schools",
+            "gpflow_gi.experiments.eight_schools",
+        ),
+        Experiment(
             "images",
             "classification of images, calibration, what is unknown (Table 1)",
             "gpflow_gi.experiments.images",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import tensorflow as tf
+from gpflow.likelihoods import Likelihood
 
 from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import positive_integer, shown
 from ..models import Draws, Predictive
 from .curvature import jacobian
 from .gaussian import Gaussian
-from .weight_posterior import WeightPosterior
 
 
 class LinearisedDraws(Draws):
@@ -70,9 +70,10 @@ class Linearised(Predictive):
         :raises TypeError: if it is not a :class:`Gaussian`.
         """
         super().__init__()
-        if not isinstance(posterior, Gaussian):
+        if not isinstance(posterior, Gaussian) or posterior.is_of_target:
             raise TypeError(
-                f"posterior must be a gpflow_gi.inference.Gaussian, but is {shown(posterior)}."
+                f"posterior must be a gpflow_gi.inference.Gaussian of a network, but is "
+                f"{shown(posterior)}."
             )
         self.posterior_of_weights = posterior
         self.num_samples = posterior.num_samples
@@ -82,10 +83,25 @@ class Linearised(Predictive):
         """The network before linearisation."""
         return self.posterior_of_weights.network
 
-    likelihood = WeightPosterior.likelihood
-    num_data = WeightPosterior.num_data
-    output_dim = WeightPosterior.output_dim
-    input_shape = WeightPosterior.input_shape
+    @property
+    def likelihood(self) -> Likelihood:
+        """The likelihood p(y | f) of the network."""
+        return self.network.likelihood
+
+    @property
+    def num_data(self) -> int:  # type: ignore[override]
+        """The number of rows that the network is trained on."""
+        return self.network.num_data
+
+    @property
+    def output_dim(self) -> int:
+        """P, the number of outputs of the last layer."""
+        return self.network.output_dim
+
+    @property
+    def input_shape(self) -> tuple[int, ...] | None:
+        """Shape (D,), or (H, W, C) of images."""
+        return self.network.input_shape
 
     def draw(self, num_samples: int, seed: Seed = None, *, joint: bool = False) -> Draws:
         """Draw S linear functions, or integrate them.

@@ -9,6 +9,7 @@ from gpflow.likelihoods import Likelihood, MultiClass
 
 from ..models import DeepGP
 from ..models.integration import log_prob
+from .target import Target, as_target
 from .weight_space import WeightSpace
 
 
@@ -63,6 +64,20 @@ class LogJoint:
         """The log likelihood of some rows, [S, L] -> [S], in nats."""
         return log_prob(self.likelihood, X, self.space.functions(theta, X), Y)
 
+    def of_minibatch(self, theta: tf.Tensor, batch_size: int | None, seed: tf.Tensor) -> tf.Tensor:
+        """An unbiased estimate of the log density from some rows, [S, L] -> [S], in nats.
+
+        :param batch_size: B, the number of rows, drawn with replacement; None for all rows.
+        :param seed: [2], seed of the choice.
+        """
+        if batch_size is None:
+            return self(theta)
+        N = int(self.X.shape[0])
+        rows = tf.random.stateless_uniform([batch_size], seed, maxval=N, dtype=tf.int32)
+        log_likelihood = self.of_rows(theta, tf.gather(self.X, rows), tf.gather(self.Y, rows))
+        # N/B sum_n log p(y_n | theta) + log p(theta)
+        return N / batch_size * log_likelihood + self.space.log_prior(theta)
+
     def with_gradient_norm(self, theta: tf.Tensor) -> tuple[float, float]:
         """The log density at one vector [L], in nats, and its largest derivative there in absolute
         value.
@@ -72,3 +87,44 @@ class LogJoint:
             log_density = self(theta[None])[0]
         gradient = tape.gradient(log_density, theta)
         return float(log_density), float(tf.reduce_max(tf.abs(gradient)))
+
+
+class TargetJoint(LogJoint):
+    """The same for a target, which has no rows."""
+
+    def __init__(self, target: Target) -> None:
+        """Keep the target."""
+        self.space = target
+
+    def __call__(self, theta: tf.Tensor) -> tf.Tensor:
+        return self._target.log_prob(theta)
+
+    def log_likelihood(self, theta: tf.Tensor) -> tf.Tensor:
+        return self._target.log_likelihood(theta)
+
+    def of_minibatch(self, theta: tf.Tensor, batch_size: int | None, seed: tf.Tensor) -> tf.Tensor:
+        return self(theta)
+
+    @property
+    def _target(self) -> Target:
+        return self.space  # type: ignore[return-value]
+
+
+def joint_of(model: Any, data: Any) -> LogJoint:
+    """The log joint density of a network's weights and data, or that of a target.
+
+    :param model: a network or a target.
+    :param data: X and Y, all rows; None for a target.
+    :raises TypeError: if `model` is neither.
+    :raises ValueError: as :func:`check_all_data`, if a layer has no weights, or if data are given
+        for a target.
+    """
+    if not isinstance(model, DeepGP):
+        target = as_target(model)
+        if data is not None:
+            raise ValueError("data must be None for a target, which holds its own.")
+        return TargetJoint(target)
+    space = WeightSpace(model)  # raises its errors before those of the data
+    if data is None:
+        raise ValueError("data must be X and Y, all rows that the network was built for.")
+    return LogJoint(space, model.likelihood, *check_all_data(model, data))

@@ -7,19 +7,23 @@ from collections.abc import Sequence
 import gpflow
 import numpy as np
 import tensorflow as tf
-from gpflow.keras import tf_keras
 
 from ..core.random import fold_in
-from .log_joint import LogJoint
+from .ascent import ascend
+from .log_joint import LogJoint, TargetJoint
 
 
 def starts(log_joint: LogJoint, num_starts: int, seed: tf.Tensor) -> tf.Tensor:
     """Draws from the prior, [S, L], moved towards zero if the likelihood would overflow.
 
+    Zeros for a target.
+
     :param num_starts: S, the number of draws.
     :param seed: [2].
     :raises ValueError: if the log density is not finite near zero either.
     """
+    if isinstance(log_joint, TargetJoint):
+        return tf.zeros([num_starts, log_joint.space.size], gpflow.default_float())
     theta = log_joint.space.draw_prior(num_starts, seed)
     for _ in range(20):
         is_finite = tf.math.is_finite(log_joint(theta))
@@ -88,26 +92,10 @@ def _adam(
     learning_rate: float,
     seed: tf.Tensor,
 ) -> None:
-    theta = variables[0]
     N = int(log_joint.X.shape[0])
-    optimizer = tf_keras.optimizers.Adam(learning_rate)
-    optimizer.build(variables)
 
-    @tf.function(autograph=False)
-    def take(step: tf.Tensor) -> None:
-        rows = tf.random.stateless_uniform(
-            [batch_size], fold_in(seed, step), maxval=N, dtype=tf.int32
-        )
-        with tf.GradientTape() as tape:
-            log_likelihood = log_joint.of_rows(
-                theta, tf.gather(log_joint.X, rows), tf.gather(log_joint.Y, rows)
-            )
-            # N/B sum_n log p(y_n | theta) + log p(theta)
-            joint = N / batch_size * log_likelihood + log_joint.space.log_prior(theta)
-            loss = -tf.reduce_sum(joint) / N
-        left = 2.0 * (1.0 - tf.cast(step, tf.float32) / steps)
-        optimizer.learning_rate.assign(learning_rate * tf.minimum(left, 1.0))
-        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+    def objective(step: tf.Tensor) -> tf.Tensor:
+        theta = tf.convert_to_tensor(variables[0])
+        return tf.reduce_sum(log_joint.of_minibatch(theta, batch_size, fold_in(seed, step))) / N
 
-    for step in tf.range(steps):
-        take(step)
+    ascend(objective, variables, steps=steps, learning_rate=learning_rate)

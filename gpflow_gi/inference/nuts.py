@@ -7,20 +7,21 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import gpflow
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 from numpy.typing import NDArray
 
-from ..core.random import Seed, as_seed, fold_in
+from ..core.random import Seed, as_seed, fold_in, standard_normal
 from ..core.validation import finite_array, positive_integer, positive_number
 from ..models import DeepGP
 from .chain_target import joint_distribution
 from .convergence import LARGEST_R_HAT, LEAST_EFFECTIVE_SAMPLES, Convergence
-from .log_joint import LogJoint, check_all_data
+from .log_joint import LogJoint, TargetJoint, joint_of
 from .maximise import starts
 from .samples import Samples
-from .weight_space import WeightSpace
+from .target import Target
 
 Array = NDArray[np.floating]
 
@@ -44,7 +45,8 @@ class NutsResult:
     sample sizes are therefore those of identified quantities: ``"f"``, the function values at the
     data (at 1,000 evenly spread rows if there are more) and at further inputs if given, [rows, P];
     ``"log density"``, []; and ``"s of layer i"``, [], for a layer with a ScalePrior, or
-    ``"prior of layer i"``, [E], for a layer whose prior has other coordinates.
+    ``"prior of layer i"``, [E], for a layer whose prior has other coordinates. Of a target they are
+    ``"theta"``, [L], and ``"log density"``.
 
     Shapes: T draws in all, chain after chain; K weights to each of P outputs of a layer.
     """
@@ -103,8 +105,8 @@ class NutsResult:
 
 
 def nuts(
-    model: DeepGP,
-    data: tuple[Any, Any],
+    model: DeepGP | Target,
+    data: tuple[Any, Any] | None = None,
     *,
     num_draws: int = 1000,
     num_chains: int = 4,
@@ -127,9 +129,9 @@ def nuts(
     (noise, learned scales of priors, weights of Keras layers) at their present values. Approximate
     posteriors and inducing inputs are not used.
 
-    :param model: a model of layers of weights, blocks of them and deterministic layers. It is not
-        changed.
-    :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
+    :param model: a model of layers of weights, blocks of them and deterministic layers, or a
+        :class:`Target`. It is not changed.
+    :param data: X [N, D] and Y [N, Q], all rows that the model was built for; None for a target.
     :param num_draws: number of draws of each chain; at least 4.
     :param num_chains: number of chains. They run side by side in one compiled step, which takes as
         long as the longest of their trajectories.
@@ -153,7 +155,7 @@ def nuts(
     :warns UserWarning: beforehand, if there are more than 10,000 weights; afterwards, if R-hat
         is above 1.05, if an effective sample size is below 100, or if trajectories diverged.
     """
-    space = WeightSpace(model)
+    density = joint_of(model, data)
     num_draws = positive_integer("num_draws", num_draws)
     if num_draws < 4:
         raise ValueError(
@@ -166,23 +168,22 @@ def nuts(
     if target_acceptance >= 1:
         raise ValueError(f"target_acceptance must be below 1, but is {target_acceptance}.")
     seed = as_seed(seed)
-    X, Y = check_all_data(model, data)
-    watched = _spread(X)
-    if inputs is not None:
-        inputs = model.check_inputs(finite_array("inputs", inputs, (None, None)))
-        watched = tf.concat([watched, inputs], axis=0)
-    density = LogJoint(space, model.likelihood, X, Y)
-    if space.num_weights > MOST_WEIGHTS:
+    watched = _watched(model, density, inputs)
+    size = density.space.size
+    if size > MOST_WEIGHTS:
+        states_bytes = size * gpflow.default_float()().nbytes
         warnings.warn(
-            f"The model has {space.num_weights:,} weights. NUTS is meant for up to about "
+            f"The model has {size:,} weights. NUTS is meant for up to about "
             f"{MOST_WEIGHTS:,}: with more, chains take very long to agree, and the draws alone "
-            f"take {num_chains * num_draws * space.size * X.dtype.size / 1e9:.1f} GB. Make the "
+            f"take {num_chains * num_draws * states_bytes / 1e9:.1f} GB. Make the "
             "layers narrower, or train the model with gpflow_gi.fit instead.",
             stacklevel=2,
         )
 
     started = time.perf_counter()
     states = starts(density, num_chains, fold_in(seed, 0))
+    if isinstance(density, TargetJoint):
+        states += standard_normal(states.shape, fold_in(seed, 0), states.dtype)
     draws = _sample(
         density,
         states,
@@ -197,6 +198,19 @@ def nuts(
     for message in _complaints(result, num_adaptation_steps, target_acceptance):
         warnings.warn(message, stacklevel=2)
     return result
+
+
+def _watched(model: Any, density: LogJoint, inputs: Any) -> tf.Tensor | None:
+    """The rows at which function values are monitored; None for a target."""
+    if isinstance(density, TargetJoint):
+        if inputs is not None:
+            raise ValueError("inputs have no meaning for a target, which has no functions.")
+        return None
+    watched = _spread(density.X)
+    if inputs is None:
+        return watched
+    inputs = model.check_inputs(finite_array("inputs", inputs, (None, None)))
+    return tf.concat([watched, inputs], axis=0)
 
 
 def _spread(X: tf.Tensor) -> tf.Tensor:
@@ -281,19 +295,23 @@ def _sample(
 
 
 def _result(
-    model: DeepGP,
+    model: DeepGP | Target,
     density: LogJoint,
     draws: _Draws,
-    watched: tf.Tensor,
+    watched: tf.Tensor | None,
     started: float,
 ) -> NutsResult:
     num_chains, num_draws, size = draws.states.shape
     # Chain after chain: samples of the model are spread evenly over the record, so over the chains.
     states = tf.constant(draws.states.reshape(-1, size))
-    coordinates = density.space.coordinates
+    coordinates = {} if watched is None else density.space.coordinates
     weights = {place: layer.weights(states).numpy() for place, layer in coordinates.items()}
     log_density = draws.log_density.ravel()
-    quantities = {"f": _function_values(density, states, watched), "log density": log_density}
+    quantities = {"log density": log_density}
+    if watched is None:
+        quantities["theta"] = states.numpy()
+    else:
+        quantities["f"] = _function_values(density, states, watched)
     scales = {}
     for place, layer in coordinates.items():
         number = place + 1 if isinstance(place, int) else place
@@ -304,7 +322,7 @@ def _result(
         elif layer.num_coordinates > 1:
             quantities[f"prior of layer {number}"] = layer.eta(states).numpy()
     return NutsResult(
-        model=Samples(model, states, num_samples=model.num_samples),
+        model=Samples(model, states, num_samples=getattr(model, "num_samples", 1)),
         weights=weights,
         scales=scales,
         log_density=log_density,

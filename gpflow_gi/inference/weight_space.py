@@ -143,7 +143,7 @@ class LayerCoordinates:
 
         self.num_weights = math.prod(self.shape)
         self.num_coordinates = layer.prior.num_coordinates
-        self._start = start
+        self.start = start
         self._end_of_weights = start + self.num_weights
         self.stop = self._end_of_weights + self.num_coordinates
         try:
@@ -152,9 +152,14 @@ class LayerCoordinates:
         except NotImplementedError as error:
             raise ValueError(f"{name} cannot be part of a vector of weights: {error}") from None
 
+    @property
+    def has_bias(self) -> bool:
+        """True if the last of the K weights to each output is a bias."""
+        return bool(getattr(self._layer, "bias", False))
+
     def z(self, theta: tf.Tensor) -> tf.Tensor:
         """The whitened weights, [S, L] -> [S, K, P]."""
-        return tf.reshape(theta[:, self._start : self._end_of_weights], [-1, *self.shape])
+        return tf.reshape(theta[:, self.start : self._end_of_weights], [-1, *self.shape])
 
     def eta(self, theta: tf.Tensor) -> tf.Tensor:
         """The prior's coordinates, [S, L] -> [S, E]."""
@@ -170,7 +175,7 @@ class LayerCoordinates:
 
     def log_prior(self, theta: tf.Tensor) -> tf.Tensor:
         """Log p(z) + log p(eta), [S, L] -> [S]."""
-        squares = tf.square(theta[:, self._start : self._end_of_weights])
+        squares = tf.square(theta[:, self.start : self._end_of_weights])
         log_prior = -0.5 * tf.reduce_sum(squares + math.log(2 * math.pi), axis=-1)
         return log_prior + self._layer.prior.log_density_of_coordinates(
             self.eta(theta), self.shape[0]

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from ..core.estimate import Estimate
 from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import check_data, positive_integer
 from ..models.finite import check_outputs
@@ -14,20 +15,6 @@ from .elbo import Elbo
 
 _SAMPLES_AT_ONCE = 10
 _ROWS_AT_ONCE = 1000
-
-
-class Estimate(NamedTuple):
-    """An estimate and its standard error."""
-
-    value: float
-    """The estimate, in nats, summed over rows."""
-
-    standard_error: float
-    """Standard error: 0 if the value is exact, NaN for one sample."""
-
-    def __str__(self) -> str:
-        """Format as "148.4 ± 0.4"."""
-        return f"{self.value:.1f} ± {self.standard_error:.1f}"
 
 
 def estimate_elbo(

@@ -21,6 +21,7 @@ from gpflow.keras import tf_keras
 
 from .. import inference, kernels, layers, posteriors, priors
 from ..core.convolution import Convolution
+from ..inference.autoregressive import MaskedNetwork
 from ..kernels import nonlinearities
 from ..models import DeepGP
 from ..posteriors.pseudo_data import PseudoData
@@ -124,6 +125,7 @@ def objects() -> tuple[type, ...]:
         DeepGP,
         PseudoData,
         Convolution,
+        MaskedNetwork,
         *(
             thing
             for module in ours

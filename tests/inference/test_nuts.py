@@ -311,7 +311,10 @@ Y = np.zeros((N, 1))
 
 @check(
     [
-        (lambda: nuts(None, (X, Y)), "model must be a gpflow_gi.models.DeepGP, but is None"),
+        (
+            lambda: nuts(None, (X, Y)),
+            r"model must be a gpflow_gi.models.DeepGP, or a target .* but is None",
+        ),
         (
             lambda: nuts(gpflow.models.GPR((X, Y), SquaredExponential()), (X, Y)),
             "model must be a gpflow_gi.models.DeepGP",
@@ -394,3 +397,23 @@ def test_errors(call, message):
 def test_what_xla_cannot_compile_is_said():
     with raises(ValueError, "XLA cannot compile the model; pass jit_compile=False"):
         nuts(with_python_function(), (X, Y))
+
+
+@pytest.mark.slow
+def test_a_target():
+    """N(1, 4 I): no network, no data."""
+
+    def log_prob(theta):
+        return -0.125 * tf.reduce_sum((theta - 1.0) ** 2, axis=1)
+
+    target = gi.inference.Target(2, log_prob)
+    found = gi.inference.nuts(
+        target, num_draws=250, num_adaptation_steps=200, jit_compile=False, seed=1
+    )
+    theta = found.model.theta.numpy()
+    error = 2.0 / np.sqrt(found.effective_sample_size["theta"])
+    assert np.all(np.abs(theta.mean(axis=0) - 1.0) < 4 * error)
+    np.testing.assert_allclose(theta.std(axis=0), 2.0, rtol=0.2)
+    assert found.weights == {} and np.all(found.r_hat["theta"] < 1.05)
+    with pytest.raises(ValueError, match="inputs have no meaning"):
+        gi.inference.nuts(target, inputs=[[0.0]])

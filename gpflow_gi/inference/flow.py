@@ -1,0 +1,79 @@
+"""Normalising flows over all weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+from gpflow.base import Parameter
+from gpflow.utilities import positive
+
+from ..core.random import standard_normal
+from ..core.validation import finite_array
+from ..models import DeepGP
+from .flow_steps import FlowStep
+from .target import Target
+from .weight_posterior import WeightPosterior
+
+
+class Flow(WeightPosterior):
+    """theta = mean + scale * (f_K o ... o f_1)(z), z ~ N(0, I), for invertible functions f_k.
+
+    Rezende & Mohamed (2015), "Variational inference with normalizing flows". Without steps it is a
+    factorised Gaussian. The density of its own samples is known, that of other vectors is not
+    computed: most flows have no inverse in closed form. ``mean`` [L], ``scale`` [L] and those of
+    the ``steps`` are parameters.
+    """
+
+    def __init__(
+        self,
+        model: DeepGP | Target,
+        mean: Any,
+        scale: Any,
+        steps: Sequence[FlowStep],
+        *,
+        num_samples: int = 1,
+    ) -> None:
+        """Set up the parameters.
+
+        :param model: as in :class:`WeightPosterior`.
+        :param mean: [L].
+        :param scale: [L], positive.
+        :param steps: the functions f_1 to f_K.
+        :param num_samples: S, the default number of samples.
+        :raises TypeError: as :class:`WeightPosterior`, or if a step is not one.
+        :raises ValueError: as :class:`WeightPosterior`; or if an array is not finite, has another
+            shape, or `scale` is not positive.
+        """
+        super().__init__(model, num_samples=num_samples)
+        L = self.space.size
+        self.mean = Parameter(finite_array("mean", mean, (L,)))
+        scale = finite_array("scale", scale, (L,))
+        if not np.all(scale > 0):
+            raise ValueError(f"scale must be positive, but its least entry is {scale.min():.3g}.")
+        self.scale = Parameter(scale, transform=positive(base="exp"))
+        if not all(isinstance(step, FlowStep) for step in steps):
+            raise TypeError("steps must be a list of gpflow_gi.inference.FlowStep.")
+        self.steps = list(steps)
+
+    def sample(self, num_samples: int, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Draw theta, reparameterised; see the base class."""
+        L = self.space.size
+        z = standard_normal([num_samples, L], seed, gpflow.default_float())
+        # log q(theta) = log N(z; 0, I) - sum_k log|det f_k'| - sum_l log scale_l
+        log_q = -0.5 * tf.reduce_sum(tf.square(z) + math.log(2 * math.pi), axis=1)
+        log_q -= tf.reduce_sum(tf.math.log(self.scale))
+        for step in self.steps:
+            z, log_det = step(z)
+            log_q -= log_det
+        return self.mean + self.scale * z, log_q
+
+    def why_no_density(self) -> str:
+        return (
+            "The density of a flow is known at its own samples alone, since most flows have no "
+            "inverse in closed form."
+        )
