@@ -23,7 +23,7 @@ CALENDAR = (
     "month, sine",
     "month, cosine",
 )
-"""The inputs of :func:`gpflow_gi.datasets.cells.calendar`."""
+"""The inputs of `gpflow_gi.datasets.cells.calendar`."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Preprocessing:
         return cls(tuple(Column(name) for name in names))
 
     def typed(self, raw: pd.DataFrame) -> pd.DataFrame:
-        """Cells as what they mean, see :meth:`Column.values`.
+        """Cells as what they mean, see :meth:`.Column.values`.
 
         :param raw: rows with all columns, in any order.
         """

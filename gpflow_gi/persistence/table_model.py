@@ -72,7 +72,7 @@ class TableModel:
     ) -> pd.DataFrame:
         """The same for rows that were read already.
 
-        :param frame: n rows, from :meth:`gpflow_gi.datasets.Preprocessing.typed`.
+        :param frame: n rows, typed by the preprocessing.
         :param quantiles: as for :meth:`predict`.
         """
         import pandas as pd
