@@ -201,7 +201,7 @@ def run(options: argparse.Namespace) -> int:
         f"{'input' if table.X.shape[1] == 1 else 'inputs'}, target "
         f"{table.target_name!r}; {num_rows} rows to train on, {len(test.Y)} to test on."
     )
-    for note in table.notes:
+    for note in train.notes:
         say(note)
     if num_inducing < settings.num_inducing:
         rows = "rows" if num_different == num_rows else "different rows"

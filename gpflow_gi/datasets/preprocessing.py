@@ -110,6 +110,17 @@ class Preprocessing:
                     found[one.name] = {str(k): int(n) for k, n in strange.value_counts().items()}
         return found
 
+    def notes_on_unknown(self, frame: pd.DataFrame) -> tuple[str, ...]:
+        """A sentence for each column with texts that :meth:`unknown` finds in held-out rows.
+
+        :param frame: from :meth:`typed`.
+        """
+        return tuple(
+            f"{sum(counts.values())} of {len(frame)} held-out rows have a text in {name!r} that no "
+            f"training row has, such as {next(iter(counts))[:40]!r}: it is 0 in all inputs."
+            for name, counts in self.unknown(frame).items()
+        )
+
     @cached_property
     def input_names(self) -> tuple[str, ...]:
         """Names of the inputs, [D]."""

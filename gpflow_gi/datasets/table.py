@@ -77,16 +77,17 @@ class Table:
         if one.source is None or other.source is None:
             return one, other
         source = one.source.learned()
-        return tuple(  # type: ignore[return-value]
-            replace(
+        notes = source.notes + source.preprocessing.notes_on_unknown(other.source.frame)
+
+        def of(part: Table, frame: Any) -> Table:
+            return replace(
                 part,
-                X=source.preprocessing.transform(part.source.frame),
+                X=source.preprocessing.transform(frame),
                 input_names=source.preprocessing.input_names,
-                source=replace(part.source, preprocessing=source.preprocessing),
+                source=Source(frame, source.preprocessing, notes),
             )
-            for part in (one, other)
-            if part.source is not None
-        )
+
+        return of(one, one.source.frame), of(other, other.source.frame)
 
     @property
     def notes(self) -> tuple[str, ...]:
