@@ -126,7 +126,14 @@ class Trained:
 
 
 def train_method(
-    method: Method, budget: Budget, X: Array, Y: Array, seed: int, progress: bool = False
+    method: Method,
+    budget: Budget,
+    X: Array,
+    Y: Array,
+    seed: int,
+    progress: bool = False,
+    *,
+    likelihood: Any = None,
 ) -> Trained:
     """Build the model and train it.
 
@@ -134,6 +141,8 @@ def train_method(
     :param Y: [N, 1], standardised.
     :param seed: seed of the start, of training and of predictions.
     :param progress: True to show a progress bar.
+    :param likelihood: of targets that are not standardised numbers, for methods that are trained
+        by Adam; None for a Gaussian one.
     """
     if method.model == "linear":
         return _linear(method.settings, X, Y)
@@ -141,7 +150,7 @@ def train_method(
         return _gp(method.settings, budget, X, Y, seed)
     if method.settings.get("inference") in ALL_WEIGHTS:
         return _all_weights(method.settings, budget, X, Y, seed)
-    return _by_adam(method, budget, X, Y, seed, progress)
+    return _by_adam(method, budget, X, Y, seed, progress, likelihood)
 
 
 def _linear(settings: Mapping[str, Any], X: Array, Y: Array) -> Trained:
@@ -205,15 +214,27 @@ def _gp(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: i
 
 
 def _by_adam(
-    method: Method, budget: Budget, X: Array, Y: Array, seed: int, progress: bool
+    method: Method,
+    budget: Budget,
+    X: Array,
+    Y: Array,
+    seed: int,
+    progress: bool,
+    likelihood: Any,
 ) -> Trained:
     build: Any = {
         "svgp": architectures.build_sparse_gp,
         "deep-gp": architectures.build_deep_gp,
         "bnn": architectures.build_bnn,
     }[method.model]
+    settings: dict[str, Any] = dict(method.settings)
+    if likelihood is not None:
+        settings["likelihood"] = likelihood
+        if method.model == "svgp":  # GPflow's draws noise for some likelihoods that no seed reaches
+            build = architectures.build_deep_gp
+            settings.update(num_layers=1, inference="local")
     num_inducing = inducing_for(X, budget.num_inducing)
-    model = build(X, Y, num_inducing=num_inducing, seed=seed, **method.settings)
+    model = build(X, Y, num_inducing=num_inducing, seed=seed, **settings)
     with notes_not_warnings():
         record = train_by(budget, model, (X, Y), seed=seed, progress=progress)
     num_elbo, num_test = (

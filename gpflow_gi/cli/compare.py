@@ -4,8 +4,9 @@ import argparse
 import os
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gpflow_gi.benchmark.methods import ALL_WEIGHTS
 from gpflow_gi.benchmark.results_folder import (
     ResultsFolderError,
     check_results_folder,
@@ -15,6 +16,9 @@ from gpflow_gi.experiments.settings import FILES, MODELS, PRIORS, USUAL, Setting
 
 from . import arguments
 from .console import FAILED, INTERRUPTED, MISUSED, announce, import_noise_hidden, say, say_error
+
+if TYPE_CHECKING:
+    from gpflow_gi.datasets import Table
 
 
 def add_to(commands: Any) -> None:
@@ -41,6 +45,13 @@ def add_to(commands: Any) -> None:
         type=arguments.fraction,
         default=default.test_fraction,
         help="share of rows to hold out (default: %(default)s)",
+    )
+    data.add_argument(
+        "--task",
+        choices=["auto", "regression", "classification", "counts"],
+        default="auto",
+        help="what the target is: a number, a class or a count; auto: a class if it is text or a "
+        "truth value, else a number (default: %(default)s)",
     )
     models = compare.add_argument_group("models and training")
     models.add_argument(
@@ -181,17 +192,25 @@ def run(options: argparse.Namespace) -> int:
             table = diabetes()
         else:
             ways = arguments.reading(options)
-            table = read_csv(options.data, options.target, options.drop, drop_constant=True, **ways)
+            table = read_csv(
+                options.data,
+                options.target,
+                options.drop,
+                drop_constant=True,
+                task=options.task,
+                **ways,
+            )
         check_results_folder(out, FILES)
         if options.save:
             check_writable(options.save)
         train, test = train_test_split(table, settings.test_fraction, settings.seed)
+        _check_task(train.task, settings)
         if (train.Y == train.Y[0]).all():
             raise DataError(
                 f"{options.data}, column {table.target_name!r}: the target is {train.Y[0, 0]:g} in "
                 f"all {len(train.Y)} rows that are left to train on; try another --seed."
             )
-    except (DataError, ResultsFolderError) as error:
+    except (ValueError, ResultsFolderError) as error:  # DataError is a ValueError
         return say_error(str(error), MISUSED)
 
     num_rows, num_different = len(train.Y), len(np.unique(train.X, axis=0))
@@ -199,7 +218,8 @@ def run(options: argparse.Namespace) -> int:
     say(
         f"{table.name}: {len(table.Y)} rows, {table.X.shape[1]} "
         f"{'input' if table.X.shape[1] == 1 else 'inputs'}, target "
-        f"{table.target_name!r}; {num_rows} rows to train on, {len(test.Y)} to test on."
+        f"{table.target_name!r}{_classes(table)}; {num_rows} rows to train on, {len(test.Y)} to "
+        "test on."
     )
     for note in train.notes:
         say(note)
@@ -282,3 +302,21 @@ def _architecture(settings: Settings) -> str:
     if settings.model == "deep-gp":
         return f"Layers: {settings.num_layers}."
     return f"Hidden units: {', '.join(map(str, settings.widths))}. Prior: {settings.prior}."
+
+
+def _check_task(task: str, settings: Settings) -> None:
+    """Refuse methods that are for regression only.
+
+    :raises ValueError: if one is compared on another task.
+    """
+    for method in settings.methods():
+        if task != "regression" and method.settings.get("inference") in ALL_WEIGHTS:
+            raise ValueError(f"--methods: {method.name} is for regression, and this is {task}.")
+
+
+def _classes(table: "Table") -> str:
+    """The classes of a target, for a sentence."""
+    if table.task != "classification":
+        return " (counts)" if table.task == "counts" else ""
+    shown = ", ".join(map(repr, table.classes[:5])) + ", ..." * (len(table.classes) > 5)
+    return f" of {len(table.classes)} classes ({shown})"

@@ -28,7 +28,7 @@ def add_to(commands: Any) -> None:
             "The table has the columns of inputs of the one that the model was trained on, in any "
             "order; others play no part. Everything that is wrong with it is said before the first "
             "prediction. Writes the mean, the standard deviation and quantiles, in the unit of the "
-            "target."
+            "target; of classes the most probable one, and the probability of each."
         ),
         allow_abbrev=False,
         formatter_class=arguments.wide_help,

@@ -24,6 +24,8 @@ class Table:
     :param Y: [N, 1], the target.
     :param input_names: D names, one for each column of `X`.
     :param target_name: the name of the column `Y`.
+    :param task: "regression", "classification" or "counts".
+    :param classes: the names of the classes that `Y` counts; none otherwise.
     :param source: the columns of the file from which `X` is made; None if they are `X`.
     :raises ValueError: if X and Y are not tables of finite numbers with the same number of rows,
         or if there is not one name for each input.
@@ -35,6 +37,8 @@ class Table:
     input_names: tuple[str, ...]
     target_name: str
     source: Source | None = None
+    task: str = "regression"
+    classes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("X", "Y"):
