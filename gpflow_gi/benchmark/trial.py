@@ -104,7 +104,7 @@ class Measured:
         """Measure predictions of classes or counts."""
         from .labels import predict_labels
 
-        held_out = predict_labels(trained, rows)
+        held_out = predict_labels(trained, rows.task, rows.X_test, rows.Y_test)
         n = len(held_out.Y)
         by_row: dict[str, Any] = {"log_density": held_out.log_density}
         if isinstance(held_out, HeldOutClasses):

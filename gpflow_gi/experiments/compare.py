@@ -142,7 +142,7 @@ def compare(
                 rows.Y,
                 settings.seed,
                 progress,
-                likelihood=likelihood_of(rows),
+                likelihood=likelihood_of(rows.task, len(rows.classes)),
             )
             record, seconds = trained.record, time.perf_counter() - started
             result = Result(method.title, record, Measured.of(trained, rows), seconds)
