@@ -53,8 +53,10 @@ def map_figure(comparison: Comparison) -> Figure:
         ax.spines[["top", "right"]].set_visible(False)
         ax.label_outer()
     target = names[test.target_name]
-    figure.colorbar(above, ax=panels[0], label=target, aspect=30)
-    figure.colorbar(below, ax=panels[1], label="standard deviation", aspect=30)
+    figure.colorbar(above, ax=panels[0], label=target, aspect=30, fraction=0.04, pad=0.01)
+    figure.colorbar(
+        below, ax=panels[1], label="standard deviation", aspect=30, fraction=0.04, pad=0.01
+    )
     return figure
 
 
