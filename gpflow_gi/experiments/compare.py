@@ -159,10 +159,10 @@ def compare(
                 )
                 record, seconds = trained.record, time.perf_counter() - started
                 result = Result(method.title, record, Measured.of(trained, rows), seconds)
-            _ = result.interval  # everything that can fail, fails here
+                _ = result.interval  # everything that can fail, fails here
+                if keep_model and trained.model:  # the file has the jitter of training
+                    keep_model(method.name, _table_model(trained, train, rows, settings.seed))
             outcomes.append(result)
-            if keep_model and trained.model:
-                keep_model(method.name, _table_model(trained, train, rows, settings.seed))
         except Exception as error:
             if isinstance(error, NonFiniteError):
                 record = error.record
