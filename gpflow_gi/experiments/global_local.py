@@ -146,16 +146,25 @@ def run(
             found = _train(method, rate, rows, settings, seed)["elbo"]
             bounds[rate] = -np.inf if found is None else found
         method.rate = max(bounds, key=lambda rate: bounds[rate])
+        tried = ", ".join(f"{bound:.3f} at {rate:g}" for rate, bound in bounds.items())
         announce(
-            f"{method.case}, {method.inference}: {1e3 * cost:.2f} ms and {method.steps} steps, "
-            f"rate {method.rate:g} of {bounds}"
+            f"{method.case}, {method.inference}: {1e3 * cost:.2f} ms per step, {method.steps} "
+            f"steps; ELBO per row {tried}"
         )
     for i in range(settings.num_runs):
         rows = _rows(settings, seed + i)
         for method in compared:
             method.runs.append(_train(method, method.rate, rows, settings, seed + i))
-            announce(f"run {i}, {method.case}, {method.inference}: {method.runs[-1]}")
+            announce(f"Run {i + 1}, {method.case}, {method.inference}: {_said(method.runs[-1])}")
     return {"settings": asdict(settings), "methods": [asdict(method) for method in compared]}
+
+
+def _said(measured: Mapping[str, float | None]) -> str:
+    values = {name: measured[name] for name in MEASURES}
+    return ", ".join(
+        f"{MEASURES[name]} {'-' if value is None else f'{value:.{DIGITS[name]}f}'}"
+        for name, value in values.items()
+    )
 
 
 def _rows(settings: Settings, seed: int) -> Rows:

