@@ -1216,7 +1216,7 @@ for _name, _more in {
         "prior_precision": CHOICES,
         "predictive": CHOICES,
     },
-    "ensemble": {"num_members": COUNTS},
+    "ensemble": {"num_members": COUNTS, "random_priors": FLAGS},
     "variational": {
         "family": CHOICES,
         "num_samples": COUNTS,
