@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import gpflow
-import numpy as np
 import tensorflow as tf
 from gpflow.base import Parameter
 from gpflow.utilities import positive
@@ -16,6 +15,7 @@ from ..core.random import standard_normal
 from ..core.validation import finite_array
 from ..models import DeepGP
 from .flow_steps import FlowStep
+from .gaussian import check_positive
 from .target import Target
 from .weight_posterior import WeightPosterior
 
@@ -53,8 +53,7 @@ class Flow(WeightPosterior):
         L = self.space.size
         self.mean = Parameter(finite_array("mean", mean, (L,)))
         scale = finite_array("scale", scale, (L,))
-        if not np.all(scale > 0):
-            raise ValueError(f"scale must be positive, but its least entry is {scale.min():.3g}.")
+        check_positive("scale", scale)
         self.scale = Parameter(scale, transform=positive(base="exp"))
         if not all(isinstance(step, FlowStep) for step in steps):
             raise TypeError("steps must be a list of gpflow_gi.inference.FlowStep.")

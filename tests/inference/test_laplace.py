@@ -153,6 +153,17 @@ def test_the_marginal_likelihood_rises_with_its_prior_precision(rng):
     assert model.layers[0].prior.scale.numpy() == 1.0  # left as it is
 
 
+def test_samples_of_rows_have_the_moments_of_the_prediction(network, data):  # noqa: F811
+    X, S = data[0], 4000
+    model = laplace(network, data).model
+    mean, variance = (moment.numpy() for moment in model.predict_f(X))
+    for full_cov in (False, True):
+        f = model.predict_f_samples(X, S, full_cov=full_cov, seed=0).numpy()
+        assert f.shape == (S, N, 1)
+        assert np.all(np.abs(f.mean(axis=0) - mean) < 5 * np.sqrt(variance / S))
+        np.testing.assert_allclose(f.var(axis=0), variance, rtol=5 * np.sqrt(2 / S))
+
+
 @pytest.mark.parametrize("batch_size", [None, pytest.param(6, marks=pytest.mark.longest)])
 def test_random_priors_draw_from_the_exact_posterior(network, data, batch_size):  # noqa: F811
     mean, covariance, _ = exact(data)
