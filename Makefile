@@ -43,8 +43,9 @@ tutorials: $(TUTORIALS)
 tutorials/%.ipynb: tutorials/%.pct.py | .venv/development
 	$(BIN)/python tutorials/execute.py $<
 
-# One process for each table, one after the other, about two and a half hours on a machine that does nothing
-# else; BENCH=--fast only shows that they run. A single one: make bench-scaling.
+# One process for each table, one after the other, about three hours on a machine that does nothing
+# else; BENCH=--fast only shows that they run. A single one: make bench-scaling; on two threads:
+# make bench-training_step BENCH_THREADS=2.
 bench:
 	for table in $(TABLES); do $(MAKE) bench-$$table || exit 1; done
 

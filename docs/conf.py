@@ -38,11 +38,11 @@ nitpicky = True
 nitpick_ignore_regex = [
     (
         r"py:.*",
-        r"(tf|tfp|tensorflow|tf_keras|gpflow|gpflux|np|numpy|npt|check_shapes|sklearn)(\..*)?",
+        r"(tf|tfp|tensorflow|tf_keras|gpflow|gpflux|np|numpy|npt|check_shapes|sklearn|pd)(\..*)?",
     ),
     (r"py:.*", r"(abc|collections\.abc|os|pathlib)\..*|Axes|\w+(\.\w+)*\[\w+"),
     # What methods return, and no name for users.
-    (r"py:class", r"gpflow_gi\.estimators\.(classifier\.Classifier|regressor\.Regressor)"),
+    (r"py:class", r"gpflow_gi\.estimators\.(classifier\.(Classifier|C)|regressor\.(Regressor|R))"),
     (r"py:class", r"gpflow_gi\.plotting\.training\.Record"),
     (r"py:class", r"gpflow_gi\.(inference\.convergence\.Convergence|layers\.\w+\.Conditioned\w+)"),
 ]

@@ -1,11 +1,15 @@
 """The numbers of docs/results/README.md are those of the tables beside it."""
 
+import json
 import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+
+from gpflow_gi.experiments import study
+from gpflow_gi.experiments.global_local import MEASURES
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 TEXT = (RESULTS / "README.md").read_text("utf-8")
@@ -144,3 +148,58 @@ def test_differences_at_the_paper_budget():
         assert f"{found.difference:.{digits}f}" == number
         assert f"{found.standard_error:.{digits}f}" == error
         assert said in WORDS
+
+
+# ---------------------------------------------------------------------------------- global-local
+
+
+def global_local():
+    return json.loads((RESULTS / "global-local.json").read_text("utf-8"))
+
+
+EXPERIMENTS = (RESULTS.parent / "experiments.md").read_text("utf-8")
+
+
+def test_the_table_of_global_and_local():
+    section = EXPERIMENTS.partition("\n## Global against local\n")[2].partition("\n## ")[0]
+    table = study.summary(global_local()).partition("\n\n")[0].splitlines()
+    assert "\n".join(f"    {line}".rstrip() for line in table) in "\n".join(
+        line.rstrip() for line in section.splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    "case, other, measure, factor, digits, said",
+    [
+        ("no skips", "local", "elbo", 1000, 0, "37 nats of 1000 rows in the bound"),
+        ("no skips", "local", "rmse", -1, 1, "8.6 m of 91.4 m in the error"),
+        ("network", "local", "elbo", 1000, 0, "166 nats against local ones"),
+        ("network", "factorised", "elbo", 1000, 0, "121 against factorised weights"),
+        ("2 layers", "local", "elbo", -1000, 0, "ahead by 12 nats with two layers"),
+        ("5 layers", "local", "elbo", -1000, 0, "32 nats and 2.7 m with five"),
+        ("10 points", "local", "elbo", -1000, 0, "11 nats for local ones"),
+        ("10 points", "local", "rmse", 1, 1, "0.4 m."),
+    ],
+)
+def test_what_is_said_of_global_and_local(case, other, measure, factor, digits, said):
+    runs = {
+        one["inference"]: [run[measure] for run in one["runs"]]
+        for one in global_local()["methods"]
+        if one["case"] == case
+    }
+    gain = factor * np.mean(np.subtract(runs["global"], runs[other]))
+    assert f"{gain:.{digits}f}" == re.search(r"[\d.]+\d", said).group(0)
+    assert said in " ".join(EXPERIMENTS.split())
+
+
+def test_networks_predict_better_with_factorised_weights():
+    means = {
+        one["inference"]: [np.mean([run[name] for run in one["runs"]]) for name in MEASURES]
+        for one in global_local()["methods"]
+        if one["case"] == "network"
+    }
+    (elbo, density, rmse), (other_elbo, other_density, other_rmse) = (
+        means["global"],
+        means["factorised"],
+    )
+    assert elbo > other_elbo and density < other_density and rmse > other_rmse

@@ -134,6 +134,7 @@ def train_method(
     progress: bool = False,
     *,
     until_converged: bool = False,
+    likelihood: Any = None,
 ) -> Trained:
     """Build the model and train it.
 
@@ -143,6 +144,8 @@ def train_method(
     :param progress: True to show a progress bar.
     :param until_converged: True to end training by Adam when the bound no longer rises; see
         :func:`gpflow_gi.fit`.
+    :param likelihood: of targets that are not standardised numbers, for methods that are trained
+        by Adam; None for a Gaussian one.
     """
     if method.model == "linear":
         return _linear(method.settings, X, Y)
@@ -150,7 +153,7 @@ def train_method(
         return _gp(method.settings, budget, X, Y, seed)
     if method.settings.get("inference") in ALL_WEIGHTS:
         return _all_weights(method.settings, budget, X, Y, seed)
-    return _by_adam(method, budget, X, Y, seed, progress, until_converged)
+    return _by_adam(method, budget, X, Y, seed, progress, until_converged, likelihood)
 
 
 def _linear(settings: Mapping[str, Any], X: Array, Y: Array) -> Trained:
@@ -221,14 +224,21 @@ def _by_adam(
     seed: int,
     progress: bool,
     until_converged: bool,
+    likelihood: Any,
 ) -> Trained:
     build: Any = {
         "svgp": architectures.build_sparse_gp,
         "deep-gp": architectures.build_deep_gp,
         "bnn": architectures.build_bnn,
     }[method.model]
+    settings: dict[str, Any] = dict(method.settings)
+    if likelihood is not None:
+        settings["likelihood"] = likelihood
+        if method.model == "svgp":  # GPflow's draws noise for some likelihoods that no seed reaches
+            build = architectures.build_deep_gp
+            settings.update(num_layers=1, inference="local")
     num_inducing = inducing_for(X, budget.num_inducing)
-    model = build(X, Y, num_inducing=num_inducing, seed=seed, **method.settings)
+    model = build(X, Y, num_inducing=num_inducing, seed=seed, **settings)
     with notes_not_warnings():
         record = train_by(
             budget, model, (X, Y), seed=seed, progress=progress, until_converged=until_converged

@@ -13,7 +13,9 @@ from gpflow_gi import metrics
 from gpflow_gi._version import __version__
 from gpflow_gi.core.json_file import versions
 from gpflow_gi.datasets import Standardiser, Table, standard_split, uci
+from gpflow_gi.datasets.targets import REGRESSION
 from gpflow_gi.metrics.held_out import HeldOut
+from gpflow_gi.metrics.held_out_labels import HeldOutClasses, HeldOutCounts
 
 from .budgets import BUDGETS, Budget
 from .methods import METHODS, Method, settings_of
@@ -29,12 +31,18 @@ LEVELS = (0.5, 0.9, 0.95)
 class Rows:
     """Training rows and test rows, with columns standardised by the training rows.
 
+    Classes and counts are not standardised.
+
     :param train: N training rows.
     :param test: n test rows.
     """
 
     def __init__(self, train: Table, test: Table) -> None:
-        self.inputs, self.targets = Standardiser.fit(train.X), Standardiser.fit(train.Y)
+        self.inputs = Standardiser.fit(train.X)
+        self.targets = Standardiser(np.zeros(1), np.ones(1))
+        if train.task == REGRESSION:
+            self.targets = Standardiser.fit(train.Y)
+        self.task, self.classes = train.task, train.classes
         self.X, self.Y = self.inputs.transform(train.X), self.targets.transform(train.Y)
         """Training inputs [N, D] and targets [N, 1], standardised."""
         self.X_test = self.inputs.transform(test.X)
@@ -53,7 +61,7 @@ class Measured:
         and None if there is no bound.
     """
 
-    held_out: HeldOut
+    held_out: HeldOut | HeldOutClasses | HeldOutCounts
     metrics: Mapping[str, float | None]
     standard_errors: Mapping[str, float | None]
 
@@ -66,6 +74,8 @@ class Measured:
         """
         bound, N = trained.bound(), len(rows.X)
         elbo, error = (None, None) if bound is None else (number / N for number in bound)
+        if rows.task != REGRESSION:
+            return cls._of_labels(trained, rows, elbo, error)
         components = trained.predict(rows.X_test)
         if not all(np.isfinite(values).all() for values in components):
             raise ArithmeticError("predictions of held-out rows are not finite.")
@@ -86,6 +96,29 @@ class Measured:
             **{name: means[name] for name in inside},
         }
         return cls(held_out, metrics_, {"elbo": error, **errors})
+
+    @classmethod
+    def _of_labels(
+        cls, trained: Trained, rows: Rows, elbo: float | None, error: float | None
+    ) -> Measured:
+        """Measure predictions of classes or counts."""
+        from .labels import predict_labels
+
+        held_out = predict_labels(trained, rows.task, rows.X_test, rows.Y_test)
+        n = len(held_out.Y)
+        by_row: dict[str, Any] = {"log_density": held_out.log_density}
+        if isinstance(held_out, HeldOutClasses):
+            by_row |= {"accuracy": held_out.is_right, "brier": held_out.brier}
+            more = {"ece": held_out.ece}
+        else:
+            by_row["crps"] = held_out.crps
+            more = {"rmse": held_out.rmse}
+        means = {name: float(np.mean(values)) for name, values in by_row.items()}
+        errors = {
+            name: float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+            for name, values in by_row.items()
+        }
+        return cls(held_out, {"elbo": elbo, **means, **more}, {"elbo": error, **errors})
 
 
 def run_trial(

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpflow_gi.benchmark.methods import ALL_WEIGHTS
 from gpflow_gi.benchmark.results_folder import (
     ResultsFolderError,
     check_results_folder,
@@ -48,6 +49,13 @@ def add_to(commands: Any) -> None:
         type=arguments.fraction,
         help=f"share of rows to hold out (default: {default.test_fraction}); the elevation has "
         "rows of its own to test on",
+    )
+    data.add_argument(
+        "--task",
+        choices=["auto", "regression", "classification", "counts"],
+        default="auto",
+        help="what the target is: a number, a class or a count; auto: a class if it is text or a "
+        "truth value, else a number (default: %(default)s)",
     )
     models = compare.add_argument_group("models and training")
     models.add_argument(
@@ -186,7 +194,8 @@ def _known_data(options: argparse.Namespace) -> str | None:
 
     :raises ValueError: if the options do not go together.
     """
-    of_table = options.target is not None or options.drop or arguments.reading(options)
+    ways = arguments.reading(options)
+    of_table = options.target is not None or options.drop or ways or options.task != "auto"
     known = ELEVATION if options.data is None else str(options.data)
     if of_table or known not in (ELEVATION, DIABETES):
         arguments.check_table(options)
@@ -211,7 +220,14 @@ def _rows(
         table = diabetes()
     else:
         ways = arguments.reading(options)
-        table = read_csv(options.data, options.target, options.drop, drop_constant=True, **ways)
+        table = read_csv(
+            options.data,
+            options.target,
+            options.drop,
+            drop_constant=True,
+            task=options.task,
+            **ways,
+        )
     train, test = train_test_split(table, settings.test_fraction, settings.seed)
     if (train.Y == train.Y[0]).all():
         raise DataError(
@@ -229,7 +245,6 @@ def run(options: argparse.Namespace) -> int:
     """
     import numpy as np
 
-    from gpflow_gi.datasets import DataError
     from gpflow_gi.datasets.table_files import table_name
 
     try:
@@ -243,7 +258,8 @@ def run(options: argparse.Namespace) -> int:
         check_results_folder(out, FILES)
         if options.save:
             check_writable(options.save)
-    except (DataError, ResultsFolderError) as error:
+        _check_task(train.task, settings)
+    except (ValueError, ResultsFolderError) as error:  # DataError is a ValueError
         return say_error(str(error), MISUSED)
 
     num_rows, num_different = len(train.Y), len(np.unique(train.X, axis=0))
@@ -251,7 +267,8 @@ def run(options: argparse.Namespace) -> int:
     say(
         f"{train.name}: {num_rows + len(test.Y)} rows, {train.X.shape[1]} "
         f"{'input' if train.X.shape[1] == 1 else 'inputs'}, target "
-        f"{train.target_name!r}; {num_rows} rows to train on, {len(test.Y)} to test on."
+        f"{train.target_name!r}{_classes(train)}; {num_rows} rows to train on, {len(test.Y)} to "
+        "test on."
     )
     for note in train.notes:
         say(note)
@@ -334,3 +351,21 @@ def _architecture(settings: Settings) -> str:
     if settings.model == "deep-gp":
         return f"Layers: {settings.num_layers}."
     return f"Hidden units: {', '.join(map(str, settings.widths))}. Prior: {settings.prior}."
+
+
+def _check_task(task: str, settings: Settings) -> None:
+    """Refuse methods that are for regression only.
+
+    :raises ValueError: if one is compared on another task.
+    """
+    for method in settings.methods():
+        if task != "regression" and method.settings.get("inference") in ALL_WEIGHTS:
+            raise ValueError(f"--methods: {method.name} is for regression, and this is {task}.")
+
+
+def _classes(table: "Table") -> str:
+    """The classes of a target, for a sentence."""
+    if table.task != "classification":
+        return " (counts)" if table.task == "counts" else ""
+    shown = ", ".join(map(repr, table.classes[:5])) + ", ..." * (len(table.classes) > 5)
+    return f" of {len(table.classes)} classes ({shown})"

@@ -28,7 +28,7 @@ def add_to(commands: Any) -> None:
             "The table has the columns of inputs of the one that the model was trained on, in any "
             "order; others play no part. Everything that is wrong with it is said before the first "
             "prediction. Writes the mean, the standard deviation and quantiles, in the unit of the "
-            "target."
+            "target; of classes the most probable one, and the probability of each."
         ),
         allow_abbrev=False,
         formatter_class=arguments.wide_help,
@@ -76,10 +76,7 @@ def run(options: argparse.Namespace) -> int:
     :return: the exit code: 0, 1 if a prediction is not finite, 2 if the arguments, the model, the
         data or the file for predictions cannot be used.
     """
-    from gpflow_gi.core.whole_file import write_whole
-    from gpflow_gi.datasets import DataError
     from gpflow_gi.datasets.csv import named
-    from gpflow_gi.datasets.new_rows import NewRows
     from gpflow_gi.datasets.table_files import TableFile
 
     try:
@@ -88,8 +85,22 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:  # DataError is one
         return say_error(str(error), MISUSED)
     with import_noise_hidden():
-        from gpflow_gi.persistence import LoadError, TableModel
+        import gpflow
+    with gpflow.config.as_context():
+        return _predict(options, kept)
+
+
+def _predict(options: argparse.Namespace, kept: tuple[str, ...]) -> int:
+    import gpflow
+
+    from gpflow_gi.core.whole_file import write_whole
+    from gpflow_gi.datasets import DataError
+    from gpflow_gi.datasets.new_rows import NewRows
+    from gpflow_gi.persistence import LoadError, TableModel
+    from gpflow_gi.persistence.saving import jitter_of
+
     try:
+        gpflow.config.set_default_jitter(jitter_of(options.model))
         model = TableModel.load(options.model)
         rows = NewRows.open(options.data, model.preprocessing, allow_unknown=options.allow_unknown)
     except (LoadError, DataError) as error:
@@ -101,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
             f".{options.out.name}.part",
             lambda file: write(file, _predictions(model, rows, kept, options.quantiles)),
         )
-    except (ArithmeticError, DataError) as error:
+    except (ArithmeticError, ValueError) as error:
         return say_error(str(error), FAILED)
     except OSError as error:
         return say_error(f"{options.out} cannot be written: {error.strerror}.", MISUSED)

@@ -54,7 +54,8 @@ def numbers(cells: pd.Series, decimal: str = ".") -> Array:
     if is_numeric(cells):
         return cells.to_numpy(dtype=float, na_value=np.nan)
     places, different = pd.factorize(cells.astype(object))  # few texts are read often
-    values = np.append(_of_texts(pd.Series(different, dtype=object), decimal), np.nan)
+    texts = [str(one) if isinstance(one, bool | np.bool_) else one for one in different]
+    values = np.append(_of_texts(pd.Series(texts, dtype=object), decimal), np.nan)
     return values[places]
 
 

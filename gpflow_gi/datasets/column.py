@@ -25,7 +25,7 @@ class Column:
     :param name: its name in the file.
     :param kind: "number", "truth" (true or false), "date" or "category".
     :param decimal: the decimal mark of numbers that are texts.
-    :param form: the form of dates, one of :data:`gpflow_gi.datasets.cells.DATES`.
+    :param form: the form of dates, one of `gpflow_gi.datasets.cells.DATES`.
     :param calendar: True if the day of the week and the month of a date are inputs too.
     :param fill: what replaces missing values; None if they are refused.
     :param missing: True if a value is missing among the training rows: an input says where.

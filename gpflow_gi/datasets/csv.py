@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.validation import file_path, integer, is_one_of, shown, true_or_false
-from .cells import MARKS, Array, is_numeric
-from .column import NUMBER, TRUTH
+from .cells import MARKS, is_numeric
 from .errors import DataError
 from .kinds import MOST_CATEGORIES, decimal_marks, find_kinds
 from .near import near_names
@@ -19,6 +18,7 @@ from .problems import IMPUTE, Problem, refuse
 from .source import Source
 from .table import MIN_ROWS, Table
 from .table_files import TableFile
+from .targets import AUTO, REGRESSION, TASKS, read_target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +35,7 @@ def read_csv(
     calendar: bool = False,
     decimal: str | None = None,
     drop_constant: bool = False,
+    task: str = REGRESSION,
 ) -> Table:
     """Read a table from a file of comma-separated values.
 
@@ -48,7 +49,7 @@ def read_csv(
     take those of the training rows alone.
 
     :param path: the file.
-    :param target: the column to predict: numbers or truth values.
+    :param target: the column to predict: numbers or truth values; or classes, see `task`.
     :param drop: columns to leave out; they may hold anything. Text names several by commas. None
         for none. All other columns are inputs.
     :param impute: "median" to replace missing values of inputs; where values of a column are
@@ -60,6 +61,9 @@ def read_csv(
     :param decimal: the decimal mark, "." or ",", of numbers that can be read with both, as 1,234;
         None finds it.
     :param drop_constant: True to leave out inputs that are the same in all rows.
+    :param task: "regression"; "classification", for which Y counts the classes of the target, from
+        0, in the order of the table's `classes`; "counts", for whole numbers from 0; or "auto":
+        classification of truth values and texts, and regression on numbers.
     :return: X [N, D], Y [N, 1], where N >= 3 and D >= 1.
     :raises DataError: if there is no such file or column, if a name is missing or repeated, if a
         value is missing, infinite or of another kind than its column, if a column has too many
@@ -75,6 +79,8 @@ def read_csv(
         raise ValueError(f'impute must be "median" or None, but is {shown(impute)}.')
     if decimal is not None and not is_one_of(decimal, MARKS):
         raise ValueError(f'decimal must be ".", "," or None, but is {shown(decimal)}.')
+    if not is_one_of(task, (*TASKS, AUTO)):
+        raise ValueError(f"task must be one of {', '.join((*TASKS, AUTO))}, but is {shown(task)}.")
     max_categories = integer("max_categories", max_categories, 1)
     calendar = true_or_false("calendar", calendar)
     drop_constant = true_or_false("drop_constant", drop_constant)
@@ -100,8 +106,8 @@ def read_csv(
     problems = list(found.problems)
     for one in columns:
         problems += _wrong_values(one.name, typed[one.name], impute is not None)
-    Y, wrong = _target(frame[[target]], marks)
-    refuse(file, _in_order(file, [*problems, *wrong]), target)
+    found_target = read_target(frame[[target]], marks, task)
+    refuse(file, _in_order(file, [*problems, *found_target.problems]), target)
     if drop_constant:
         constant = [one for one in columns if typed[one.name].nunique(dropna=False) == 1]
         if constant and len(constant) < len(columns):
@@ -111,15 +117,18 @@ def read_csv(
             columns = [one for one in columns if one not in constant]
     if not columns:
         raise DataError(f"{path} has no column besides the target {target!r} to predict it from.")
+    Y, classes = found_target.Y, found_target.classes
     if np.ptp(Y) == 0:
+        value = repr(classes[0]) if classes else f"{Y[0, 0]:g}"
         raise DataError(
-            f"{path}, column {target!r}: the target is {Y[0, 0]:g} in all {len(Y)} rows, "
+            f"{path}, column {target!r}: the target is {value} in all {len(Y)} rows, "
             "so there is nothing to predict."
         )
     typed = typed[[one.name for one in columns]]
     fitted = Preprocessing.fit(typed, columns, impute is not None)
     source = Source(typed, fitted, tuple(notes))
-    return Table(path.name, fitted.transform(typed), Y, fitted.input_names, target, source)
+    X, task = fitted.transform(typed), found_target.task
+    return Table(path.name, X, Y, fitted.input_names, target, source, task, classes)
 
 
 def named(file: TableFile, argument: str, given: Any) -> tuple[str, ...]:
@@ -186,20 +195,6 @@ def _wrong_values(name: str, values: pd.Series, impute: bool) -> list[Problem]:
     if absent.any() and not impute:
         problems.append(Problem(name, absent, remedies=(IMPUTE,)))
     return problems
-
-
-def _target(frame: pd.DataFrame, marks: dict[str, str]) -> tuple[Array, list[Problem]]:
-    """The target [N, 1], and its faults."""
-    (name,) = frame.columns
-    found = find_kinds(frame, marks=marks)
-    (column,) = found.columns or (None,)
-    if column is not None and column.kind in (NUMBER, TRUTH):
-        values = column.values(frame[name])
-        bad = ~np.isfinite(values)
-        return values[:, None], [Problem(name, bad)] if bad.any() else []
-    if column is None and found.problems[0].rows is not None:
-        return np.zeros((len(frame), 1)), [Problem(name, found.problems[0].rows)]
-    return np.zeros((len(frame), 1)), [Problem(name, frame[name].notna().to_numpy())]
 
 
 def _in_order(file: TableFile, problems: list[Problem]) -> list[Problem]:

@@ -23,7 +23,7 @@ CALENDAR = (
     "month, sine",
     "month, cosine",
 )
-"""The inputs of :func:`gpflow_gi.datasets.cells.calendar`."""
+"""The inputs of `gpflow_gi.datasets.cells.calendar`."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Preprocessing:
         return cls(tuple(Column(name) for name in names))
 
     def typed(self, raw: pd.DataFrame) -> pd.DataFrame:
-        """Cells as what they mean, see :meth:`Column.values`.
+        """Cells as what they mean, see :meth:`.Column.values`.
 
         :param raw: rows with all columns, in any order.
         """
@@ -109,6 +109,17 @@ class Preprocessing:
                 if len(strange):
                     found[one.name] = {str(k): int(n) for k, n in strange.value_counts().items()}
         return found
+
+    def notes_on_unknown(self, frame: pd.DataFrame) -> tuple[str, ...]:
+        """A sentence for each column with texts that :meth:`unknown` finds in held-out rows.
+
+        :param frame: from :meth:`typed`.
+        """
+        return tuple(
+            f"{sum(counts.values())} of {len(frame)} held-out rows have a text in {name!r} that no "
+            f"training row has, such as {next(iter(counts))[:40]!r}: it is 0 in all inputs."
+            for name, counts in self.unknown(frame).items()
+        )
 
     @cached_property
     def input_names(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Source:
     """The columns from which inputs are made.
 
-    :param frame: [N rows], from :meth:`Preprocessing.typed`.
+    :param frame: [N rows], from :meth:`.Preprocessing.typed`.
     :param preprocessing: the map from them to inputs.
     :param notes: what was decided when the file was read, for its user; a sentence each.
     """

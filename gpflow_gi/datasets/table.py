@@ -24,6 +24,8 @@ class Table:
     :param Y: [N, 1], the target.
     :param input_names: D names, one for each column of `X`.
     :param target_name: the name of the column `Y`.
+    :param task: "regression", "classification" or "counts".
+    :param classes: the names of the classes that `Y` counts; none otherwise.
     :param source: the columns of the file from which `X` is made; None if they are `X`.
     :raises ValueError: if X and Y are not tables of finite numbers with the same number of rows,
         or if there is not one name for each input.
@@ -35,6 +37,8 @@ class Table:
     input_names: tuple[str, ...]
     target_name: str
     source: Source | None = None
+    task: str = "regression"
+    classes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("X", "Y"):
@@ -77,16 +81,17 @@ class Table:
         if one.source is None or other.source is None:
             return one, other
         source = one.source.learned()
-        return tuple(  # type: ignore[return-value]
-            replace(
+        notes = source.notes + source.preprocessing.notes_on_unknown(other.source.frame)
+
+        def of(part: Table, frame: Any) -> Table:
+            return replace(
                 part,
-                X=source.preprocessing.transform(part.source.frame),
+                X=source.preprocessing.transform(frame),
                 input_names=source.preprocessing.input_names,
-                source=replace(part.source, preprocessing=source.preprocessing),
+                source=Source(frame, source.preprocessing, notes),
             )
-            for part in (one, other)
-            if part.source is not None
-        )
+
+        return of(one, one.source.frame), of(other, other.source.frame)
 
     @property
     def notes(self) -> tuple[str, ...]:

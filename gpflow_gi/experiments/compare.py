@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpflow_gi import metrics
+from gpflow_gi.benchmark.labels import likelihood_of
 from gpflow_gi.benchmark.records import described
 from gpflow_gi.benchmark.train import Trained, train_method
 from gpflow_gi.benchmark.trial import Measured, Rows
 from gpflow_gi.datasets import Standardiser, Table
 from gpflow_gi.experiments.settings import Settings
+from gpflow_gi.metrics.held_out_labels import HeldOutClasses
 from gpflow_gi.persistence import TableModel
 from gpflow_gi.training import FitRecord, NonFiniteError
 
@@ -48,13 +50,19 @@ class Result:
     seconds: float
 
     @cached_property
-    def interval(self) -> tuple[Array, Array]:
-        """Ends of the central predictive intervals of probability `INTERVAL`, two of [n]."""
-        return self.measured.held_out.interval(INTERVAL)
+    def interval(self) -> tuple[Array, Array] | None:
+        """Ends of the central predictive intervals of probability `INTERVAL`, two of [n].
+
+        None for classes.
+        """
+        held_out = self.measured.held_out
+        return None if isinstance(held_out, HeldOutClasses) else held_out.interval(INTERVAL)
 
     @property
-    def coverage(self) -> float:
-        """The share of held-out targets inside their intervals."""
+    def coverage(self) -> float | None:
+        """The share of held-out targets inside their intervals; None for classes."""
+        if self.interval is None:
+            return None
         return metrics.coverage(self.measured.held_out.Y[:, 0], *self.interval)
 
 
@@ -147,6 +155,7 @@ def compare(
                     settings.seed,
                     progress,
                     until_converged=settings.until_converged,
+                    likelihood=likelihood_of(rows.task, len(rows.classes)),
                 )
                 record, seconds = trained.record, time.perf_counter() - started
                 result = Result(method.title, record, Measured.of(trained, rows), seconds)
@@ -175,4 +184,6 @@ def _table_model(trained: Trained, train: Table, rows: Rows, seed: int) -> Table
         rows.targets,
         trained.num_samples,
         seed,
+        train.task,
+        train.classes,
     )

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from gpflow_gi.core.printable import labels
-from gpflow_gi.experiments.compare import Comparison
+from gpflow_gi.experiments.compare import Comparison, Result
+from gpflow_gi.metrics.held_out import HeldOut
 
 Array = NDArray[np.float64]
 
@@ -18,8 +19,9 @@ TARGET, DEVIATION = "cividis", "magma"
 
 
 def has_map(comparison: Comparison) -> bool:
-    """True if the rows are places: if there are two inputs, and a model to show."""
-    return comparison.test.X.shape[1] == 2 and bool(comparison.results)
+    """True if the rows are places: if there are two inputs, a number to show, and a model."""
+    of_places = comparison.test.X.shape[1] == 2 and comparison.test.task == "regression"
+    return of_places and bool(comparison.results)
 
 
 def map_figure(comparison: Comparison) -> Figure:
@@ -31,8 +33,8 @@ def map_figure(comparison: Comparison) -> Figure:
     train, test, results = comparison.train, comparison.test, comparison.results
     figure = Figure(figsize=(3.1 * (1 + len(results)), 6.4), layout="constrained")
     panels = figure.subplots(2, 1 + len(results), sharex=True, sharey=True, squeeze=False)
-    means = [result.measured.held_out.mean for result in results]
-    deviations = [result.measured.held_out.deviation for result in results]
+    held_out = [_of_numbers(result) for result in results]
+    means, deviations = [one.mean for one in held_out], [one.deviation for one in held_out]
     of_target = {"cmap": TARGET, **_limits(test.Y, *means)}
     of_deviation = {"cmap": DEVIATION, **_limits(*deviations)}
 
@@ -42,7 +44,7 @@ def map_figure(comparison: Comparison) -> Figure:
     panels[1, 0].set_title(f"{len(train.Y)} rows trained on", fontsize="medium")
     for column, result in enumerate(results, 1):
         _draw(panels[0, column], test.X, means[column - 1], of_target)
-        title = f"{result.name}: RMSE {result.measured.held_out.rmse:.3g}"
+        title = f"{result.name}: RMSE {held_out[column - 1].rmse:.3g}"
         panels[0, column].set_title(title, fontsize="medium")
         below = _draw(panels[1, column], test.X, deviations[column - 1], of_deviation)
         panels[1, column].set_title("how unsure it is", fontsize="medium")
@@ -53,9 +55,17 @@ def map_figure(comparison: Comparison) -> Figure:
         ax.spines[["top", "right"]].set_visible(False)
         ax.label_outer()
     target = names[test.target_name]
-    figure.colorbar(above, ax=panels[0], label=target, aspect=30)
-    figure.colorbar(below, ax=panels[1], label="standard deviation", aspect=30)
+    figure.colorbar(above, ax=panels[0], label=target, aspect=30, fraction=0.04, pad=0.01)
+    figure.colorbar(
+        below, ax=panels[1], label="standard deviation", aspect=30, fraction=0.04, pad=0.01
+    )
     return figure
+
+
+def _of_numbers(result: Result) -> HeldOut:
+    held_out = result.measured.held_out
+    assert isinstance(held_out, HeldOut)
+    return held_out
 
 
 def _draw(ax: Axes, X: Array, values: Array, style: Mapping[str, Any]) -> Any:

@@ -5,7 +5,7 @@ import json
 import math
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -23,6 +23,7 @@ from gpflow_gi.core.json_file import versions, with_none_for_non_finite
 from gpflow_gi.core.printable import labels, printable
 from gpflow_gi.experiments.compare import INTERVAL, Comparison, Failure, Result
 from gpflow_gi.experiments.maps import has_map, map_figure
+from gpflow_gi.metrics.classification import reliability
 
 _LONGEST = 30
 """Largest number of characters of a name in a figure's title."""
@@ -36,12 +37,14 @@ _MOST_DOTS = 300
 
 def table(comparison: Comparison) -> str:
     """The measures of all models and notes on how to read them, at most 80 columns wide."""
-    headers = ("", "ELBO\nper row", "log\ndensity", "\nRMSE", "\nCRPS", "ms per\nstep", "\nseconds")
+    measures = _MEASURES[comparison.train.task]
+    titles = (title for title, _ in measures.values())
+    headers = ("", "ELBO\nper row", *titles, "ms per\nstep", "\nseconds")
     lines = tabulate(
-        [*map(_row, comparison.outcomes)],
+        [_row(outcome, measures) for outcome in comparison.outcomes],
         headers,
         disable_numparse=True,
-        colalign=("left", *6 * ("right",)),
+        colalign=("left", *(len(headers) - 1) * ("right",)),
     )
     notes = [f"{failure.name} failed: {reason(failure)}" for failure in comparison.failures]
     for result in comparison.results:
@@ -59,16 +62,31 @@ def table(comparison: Comparison) -> str:
     return "\n\n".join([lines, *(textwrap.fill(note, 80) for note in notes)])
 
 
-def _row(outcome: Result | Failure) -> tuple[str, ...]:
+_MEASURES = {
+    "regression": {
+        "log_density": ("log\ndensity", ".3f"),
+        "rmse": ("\nRMSE", ".4g"),
+        "crps": ("\nCRPS", ".4g"),
+    },
+    "classification": {
+        "log_density": ("log\ndensity", ".3f"),
+        "accuracy": ("\naccuracy", ".3f"),
+        "ece": ("\nECE", ".3f"),
+        "brier": ("\nBrier", ".3f"),
+    },
+}
+_MEASURES["counts"] = _MEASURES["regression"]
+"""Titles and forms of the measures of a task."""
+
+
+def _row(outcome: Result | Failure, measures: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
     if isinstance(outcome, Failure):
-        return (outcome.name, "failed", *5 * ("-",))
+        return (outcome.name, "failed", *(len(measures) + 2) * ("-",))
     found, record = outcome.measured.metrics, outcome.record
     return (
         outcome.name,
         "-" if found["elbo"] is None else f"{found['elbo']:.3f}",
-        f"{found['log_density']:.3f}",
-        f"{found['rmse']:.4g}",
-        f"{found['crps']:.4g}",
+        *(format(found[name], form) for name, (_, form) in measures.items()),
         f"{1e3 * record.seconds_per_step:.3g}" if record.reports else "-",
         f"{outcome.seconds:.1f}",
     )
@@ -89,8 +107,15 @@ def _line(text: str) -> str:
 
 def _how_to_read(comparison: Comparison) -> str:
     n = len(comparison.test.Y)
+    if comparison.train.task == "classification":
+        return (
+            f"ELBO: the bound on the training rows{_elbo_error(comparison)}; higher is better. Log "
+            "density and accuracy (higher is better), expected calibration error and Brier score "
+            f"(lower is better): on {n} held-out row{'s' * (n != 1)}. {_noise(comparison)}"
+        )
+    scaled = ", target standardised" * (comparison.train.task == "regression")
     return (
-        f"ELBO: the bound on the training rows, target standardised{_elbo_error(comparison)}; "
+        f"ELBO: the bound on the training rows{scaled}{_elbo_error(comparison)}; "
         "higher is better. Log density (higher is better), RMSE and CRPS (lower is better): on "
         f"{n} held-out row{'s' * (n != 1)}, target on its original scale. {_noise(comparison)}"
     )
@@ -133,6 +158,8 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
             "test_rows": len(test.Y),
             "inputs": list(train.input_names),
             "target": train.target_name,
+            "task": train.task,
+            "classes": list(train.classes),
             "target_mean": float(comparison.standardiser.mean[0]),
             "target_standard_deviation": float(comparison.standardiser.scale[0]),
         },
@@ -160,9 +187,14 @@ def _model(outcome: Result | Failure, log_scale: float) -> dict[str, Any]:
         "elbo_per_row_standard_error": errors["elbo"],
         "elbo_per_row_original_scale": None if elbo is None else elbo - log_scale,
         "log_density": {"mean": found["log_density"], "standard_error": errors["log_density"]},
-        "rmse": found["rmse"],
-        "crps": {"mean": found["crps"], "standard_error": errors["crps"]},
-        "interval_probability": INTERVAL,
+        **{
+            name: {"mean": found[name], "standard_error": errors[name]}
+            if name in errors
+            else found[name]
+            for name in found
+            if name in ("rmse", "crps", "accuracy", "ece", "brier")
+        },
+        "interval_probability": None if outcome.coverage is None else INTERVAL,
         "interval_coverage": outcome.coverage,
     }
 
@@ -186,13 +218,15 @@ def training_figure(comparison: Comparison) -> Figure:
 def predictions_figure(comparison: Comparison) -> Figure:
     """Held-out targets and their predictive intervals, a panel for each model."""
     test, results = comparison.test, comparison.results
+    if comparison.train.task == "classification":
+        return _reliability_figure(comparison)
     # Held-out rows are in random order: the first ones are a random sample.
     shown = min(len(test.Y), _MOST_DOTS)
     figure = Figure(figsize=(4 * len(results), 4.6), layout="constrained")
     panels = figure.subplots(1, len(results), squeeze=False)[0]
     for ax, result in zip(panels, results, strict=True):
-        lower, upper = result.interval
-        mean, y = result.measured.held_out.mean, test.Y[:, 0]
+        held_out: Any = result.measured.held_out
+        (lower, upper), mean, y = held_out.interval(INTERVAL), held_out.mean, test.Y[:, 0]
         first = slice(shown)
         plotting.predictions_with_intervals(y[first], mean[first], lower[first], upper[first], ax)
         ax.set_title(f"{result.name}: {result.coverage:.0%} inside", fontsize="medium")
@@ -206,6 +240,25 @@ def predictions_figure(comparison: Comparison) -> Figure:
     figure.suptitle(
         f"{_shown(test.name)}, {_shown(test.target_name)}: {rows} with {INTERVAL:.0%} predictive "
         "intervals",
+        fontsize="large",
+    )
+    return figure
+
+
+def _reliability_figure(comparison: Comparison) -> Figure:
+    """Accuracy against confidence, a panel for each model."""
+    results = comparison.results
+    figure = Figure(figsize=(4 * len(results), 4.6), layout="constrained")
+    for ax, result in zip(figure.subplots(1, len(results), squeeze=False)[0], results, strict=True):
+        held_out: Any = result.measured.held_out
+        bins = reliability(held_out.Y, held_out.probabilities)
+        plotting.reliability_diagram(bins.edges, bins.confidence, bins.accuracy, ax)
+        right = result.measured.metrics["accuracy"]
+        ax.set_title(f"{result.name}: {right:.0%} right", fontsize="medium")
+        ax.label_outer()
+    test = comparison.test
+    figure.suptitle(
+        f"{_shown(test.name)}, {_shown(test.target_name)}: {len(test.Y)} held-out rows",
         fontsize="large",
     )
     return figure

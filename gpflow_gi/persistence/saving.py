@@ -163,6 +163,17 @@ def read(
     raise LoadError(f"{path} cannot be loaded: {reason.rstrip('.')}. (Saved with {made_with}.)")
 
 
+def jitter_of(path: Path) -> float:
+    """GPflow's default jitter when a model was saved; with another one its predictions differ.
+
+    :raises LoadError: as :func:`load`.
+    """
+    jitter = float(archive.read(path)[0]["config"]["default_jitter"])
+    if not 0 <= jitter < 1:
+        raise LoadError(f"{path} cannot be loaded: its jitter is {jitter:g}.")
+    return jitter
+
+
 def _config() -> dict[str, Any]:
     """Settings of GPflow on which a model's numbers depend, and which are not part of the model."""
     return {

@@ -9,11 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gpflow.likelihoods import Bernoulli, Gaussian, Poisson
 
 from ..core.validation import file_path, positive_integer, probability, shown
 from ..datasets import Standardiser
 from ..datasets.new_rows import typed_rows
 from ..datasets.preprocessing import Preprocessing
+from ..datasets.targets import CLASSIFICATION, COUNTS, REGRESSION, TASKS
 from ..metrics import mixture_moments, mixture_quantile
 from ..models import Predictive
 from ..models.frozen_posterior import FrozenPosterior
@@ -42,6 +44,8 @@ class TableModel:
     :param target: the name of the column that is predicted.
     :param targets: the standardiser of the target.
     :param num_samples: S, the number of samples of the layers below the last.
+    :param task: "regression", "classification" or "counts".
+    :param classes: the names of the classes.
     :param seed: seed of the samples. A row's prediction does not depend on the other rows.
     """
 
@@ -52,6 +56,8 @@ class TableModel:
     targets: Standardiser
     num_samples: int = DEFAULT_PREDICTION_SAMPLES
     seed: int = 0
+    task: str = REGRESSION
+    classes: tuple[str, ...] = ()
 
     def predict(self, rows: pd.DataFrame, quantiles: Sequence[float] = QUANTILES) -> pd.DataFrame:
         """Predict the target.
@@ -60,7 +66,7 @@ class TableModel:
             part.
         :param quantiles: probabilities, in (0, 1).
         :return: [n rows]: "mean", "standard_deviation" and "quantile_p" for each p, in the unit of
-            the target.
+            the target. For classes: "class", the most probable one, and "probability_c" for each.
         :raises ValueError: if `rows` is no data frame, if it lacks a column, if a value is missing
             that nothing replaces or is of another kind than in training, or if a quantile is not in
             (0, 1).
@@ -72,7 +78,7 @@ class TableModel:
     ) -> pd.DataFrame:
         """The same for rows that were read already.
 
-        :param frame: n rows, from :meth:`gpflow_gi.datasets.Preprocessing.typed`.
+        :param frame: n rows, typed by the preprocessing.
         :param quantiles: as for :meth:`predict`.
         """
         import pandas as pd
@@ -81,6 +87,19 @@ class TableModel:
             raise ValueError(f"quantiles must be a list of numbers, but is {shown(quantiles)}.")
         quantiles = [probability("quantiles", one) for one in quantiles]
         X = self.inputs.transform(self.preprocessing.transform(frame))
+        if self.task == CLASSIFICATION:
+            probabilities = self._posterior.predict_proba(X).numpy()
+            names = np.array(self.classes, dtype=object)[probabilities.argmax(axis=1)]
+            each = zip(self.classes, probabilities.T, strict=True)
+            return pd.DataFrame({"class": names, **{f"probability_{c}": p for c, p in each}})
+        if self.task == COUNTS:
+            mean, variance = (part.numpy()[:, 0] for part in self._posterior.predict_y(X))
+            found = {"mean": mean, "standard_deviation": np.sqrt(variance)}
+            draws = draw_counts(self._posterior, X)
+            for one in quantiles:
+                ends = np.quantile(draws, one, axis=0, method="inverted_cdf")
+                found[f"quantile_{one:g}"] = ends
+            return pd.DataFrame(found)
         components = self._posterior.predict_y_components(X)
         parts = [component.numpy() for component in components]
         mean, variance = mixture_moments(*parts)
@@ -110,6 +129,8 @@ class TableModel:
             "targets": _plain(self.targets),
             "num_samples": self.num_samples,
             "seed": self.seed,
+            "task": self.task,
+            "classes": list(self.classes),
         }
         saving.write(self.model, file_path("path", path), {"table": plain})
 
@@ -144,8 +165,8 @@ class TableModel:
         D = len(preprocessing.input_names)
         if model.input_shape not in (None, (D,)):
             raise ValueError(f"the columns give {D} inputs, which the model does not take")
-        if model.output_dim != 1:
-            raise ValueError("the model has more than one output")
+        task, classes = plain["task"], plain["classes"]
+        _check_task(model, task, classes)
         num_samples = positive_integer("num_samples", plain["num_samples"])
         seed = plain["seed"]
         if num_samples > _MOST_SAMPLES or type(seed) is not int or not 0 <= seed < 2**31:
@@ -158,7 +179,51 @@ class TableModel:
             _standardiser(plain["targets"], 1),
             num_samples,
             seed,
+            task,
+            tuple(classes),
         )
+
+
+def draw_counts(posterior: FrozenPosterior, X: Any) -> Any:
+    """Draws of counts by a Poisson likelihood with log rates f, [T, n].
+
+    A component of the prediction has f ~ N(m, v), so that y has the mean a = exp(m + v / 2) and
+    the variance a + a^2 (exp(v) - 1); m and v follow from these. The quantiles of f and of y given
+    f are the same in all rows: a row's draws do not depend on the others.
+
+    :param posterior: of a model for counts.
+    :param X: [n, D].
+    """
+    from scipy.stats import norm, poisson, qmc
+
+    mean, variance = (part.numpy()[..., 0] for part in posterior.predict_y_components(X))
+    v = np.log1p(np.maximum(variance - mean, 0) / mean**2)
+    m = np.log(mean) - v / 2
+    S = len(mean)
+    points = qmc.Sobol(2, seed=0).random_base2(10)  # for each component at least one
+    places = np.arange(len(points)) % S
+    log_rate = m[places] + np.sqrt(v[places]) * norm.ppf(points[:, :1])
+    return poisson.ppf(points[:, 1:], np.exp(log_rate))
+
+
+def _check_task(model: Predictive, task: Any, classes: Any) -> None:
+    """Check that the likelihood is one of the task.
+
+    :raises ValueError: if it is not.
+    """
+    if task not in TASKS or not isinstance(classes, list):
+        raise ValueError("there is no such task")
+    if any(not isinstance(name, str) for name in classes) or len(set(classes)) < len(classes):
+        raise ValueError("the classes have no different names")
+    likelihood = model.likelihood
+    if task == CLASSIFICATION:
+        num_classes = getattr(likelihood, "num_classes", 2 * isinstance(likelihood, Bernoulli))
+        if num_classes < 2 or num_classes != len(classes):
+            raise ValueError("the model has other classes")
+    elif model.output_dim != 1 or classes:
+        raise ValueError("the model has more than one output")
+    elif not isinstance(likelihood, Poisson if task == COUNTS else Gaussian):
+        raise ValueError("the model predicts something else")
 
 
 def _plain(scaling: Standardiser) -> dict[str, Any]:

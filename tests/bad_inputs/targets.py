@@ -993,6 +993,7 @@ _add(
         "calendar": FLAGS,
         "decimal": CHOICES,
         "drop_constant": FLAGS,
+        "task": CHOICES,
     },
 )
 

@@ -18,13 +18,18 @@ SCRIPT = Path(__file__).with_name("gpytorch_deep_gp.py")
 
 
 def environment(folder: Path) -> Path:
-    """The Python of an environment with PyTorch and GPyTorch, which is made if it is missing."""
+    """The Python of an environment with PyTorch and GPyTorch, which is made if it is missing.
+
+    :raises RuntimeError: if pip cannot install them.
+    """
     python = folder / "bin" / "python"
     complete = folder / "complete"
     if not complete.is_file():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         install = [str(python), "-m", "pip", "install", "--quiet", "torch", "gpytorch"]
-        subprocess.run(install, check=True, stderr=subprocess.DEVNULL)
+        run = subprocess.run(install, capture_output=True, text=True, check=False)
+        if run.returncode != 0:
+            raise RuntimeError(f"{' '.join(install)} failed:\n{run.stderr[-2000:]}")
         complete.touch()
     return python
 

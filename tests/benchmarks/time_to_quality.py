@@ -167,11 +167,12 @@ def reaches(times: np.ndarray, curve: np.ndarray, goal: float) -> float | None:
 
 def draw(times: np.ndarray, bounds: Mapping[str, Mapping[str, np.ndarray]], path: Path) -> None:
     """A panel for each data set; dark on white, which suits light and dark pages."""
-    figure = Figure(figsize=(4.4 * len(bounds), 3.8), layout="constrained", facecolor="white")
+    figure = Figure(figsize=(4.4 * len(bounds), 4.0), layout="constrained", facecolor="white")
     panels = figure.subplots(1, len(bounds), squeeze=False)[0]
     for ax, (name, curves) in zip(panels, bounds.items(), strict=True):
         for method, colour in COLOURS.items():
-            ax.plot(times, curves[method], color=colour, linewidth=2, label=method)
+            label = method if "," in method else f"gpflow_gi, {method}"
+            ax.plot(times, curves[method], color=colour, linewidth=2, label=label)
         last = [curve[-1] for curve in curves.values()]
         # The first seconds of some would flatten all the rest.
         low = min(min(last), curves["global"][0], curves["local"][0])
@@ -187,7 +188,8 @@ def draw(times: np.ndarray, bounds: Mapping[str, Mapping[str, np.ndarray]], path
         ax.grid(color="#E5E5E5", linewidth=0.6)
         ax.set_axisbelow(True)
     panels[0].set_ylabel("Bound per row (nats)")
-    panels[-1].legend(frameon=False, loc="lower right", fontsize="small")
+    handles = panels[0].get_legend_handles_labels()
+    figure.legend(*handles, frameon=False, loc="outside lower center", ncols=3, fontsize="small")
     figure.savefig(path, dpi=150)
 
 

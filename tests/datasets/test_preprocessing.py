@@ -75,6 +75,10 @@ def test_a_category_that_the_training_rows_do_not_have(tmp_path):
     assert train.input_names == ("c = x", "c = y")
     np.testing.assert_array_equal(test.X, [[0, 0]])
     assert train.preprocessing.unknown(test.source.frame) == {"c": {"z": 1}}
+    assert train.notes == (
+        "1 of 1 held-out rows have a text in 'c' that no training row has, such as 'z': it is 0 in "
+        "all inputs.",
+    )
 
 
 def test_plain_numbers_are_split_as_before(tmp_path):

@@ -112,14 +112,16 @@ def test_truth_values_dates_and_categories(csv):
     text = (
         "when,ok,smokes,colour,y\n"
         "2024-02-29,True,yes,red,1\n"
-        "2024-03-01T12:00:00Z,FALSE,no, blue ,2\n"
-        "1970-01-01 06:00,true,No,red,3\n"
+        "2024-03-01T12:00:00Z,False,no, blue ,2\n"
+        "1970-01-01 06:00,True,No,red,3\n"
     )
     table = read_csv(csv(text), "y")
     assert table.input_names == ("when", "ok", "smokes", "colour = blue", "colour = red")
     leap = 54 * 365 + 13 + 59  # 54 years, of which 13 have one day more, January and 28 days
     expected = [[leap, 1, 1, 0, 1], [leap + 1.5, 0, 0, 1, 0], [0.25, 1, 0, 0, 1]]
     check(table, expected, [[1], [2], [3]])
+    kinds = [column.kind for column in table.preprocessing.columns]
+    assert kinds == ["date", "truth", "truth", "category"]
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,24 @@ def test_the_command(model, file, frame, folder, capsys, monkeypatch):
     assert not list(folder.glob(".*"))
 
 
+def test_the_jitter_of_the_model(model, folder, frame, recwarn):
+    """A model that was trained with another jitter predicts with it, and without a warning."""
+    import gpflow
+
+    with gpflow.config.as_context():
+        gpflow.config.set_default_jitter(1e-2)
+        model.save(folder / "jitter.gi")
+        fresh = TableModel.load(folder / "jitter.gi")  # makes its draws in this context
+        expected = fresh.predict(frame)
+    out = folder / "jitter.csv"
+    frame.to_csv(folder / "plain.csv", index=False)
+    assert run(folder / "jitter.gi", "--data", folder / "plain.csv", "--out", out) == 0
+    pd.testing.assert_frame_equal(pd.read_csv(out), expected, rtol=1e-9)
+    assert not np.allclose(expected["mean"], model.predict(frame)["mean"], rtol=1e-6)
+    assert not recwarn.list
+    assert gpflow.default_jitter() == 1e-6
+
+
 def test_numbers_are_kept_as_they_are(file, folder, frame):
     frame.assign(id=[f"-{i:03}" for i in range(N)]).to_csv(folder / "ids.csv", index=False)
     options = ["--data", folder / "ids.csv", "--out", folder / "q.csv", "--quantiles", "0.25"]
