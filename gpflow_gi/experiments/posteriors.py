@@ -220,7 +220,7 @@ def summary(results: Mapping[str, Any]) -> str:
         f"{lines}\n\n"
         "Distance: Wasserstein-1, of the predictive distribution of f from that of NUTS, mean\n"
         f"over inputs; for NUTS, of each chain from the others. k-hat of {S} samples.\n"
-        f"NUTS: largest R-hat of f {exact['diagnostics']['largest_r_hat_of_f']:.3f}."
+        f"NUTS: largest R-hat of f {_number(exact['diagnostics']['largest_r_hat_of_f'], 3)}."
     )
 
 

@@ -12,7 +12,7 @@ from gpflow.base import Parameter
 from gpflow.utilities import positive
 
 from ..core.random import standard_normal
-from ..core.validation import finite_array
+from ..core.validation import finite_array, shown
 from ..models import DeepGP
 from .flow_steps import FlowStep
 from .gaussian import check_positive
@@ -55,8 +55,11 @@ class Flow(WeightPosterior):
         scale = finite_array("scale", scale, (L,))
         check_positive("scale", scale)
         self.scale = Parameter(scale, transform=positive(base="exp"))
-        if not all(isinstance(step, FlowStep) for step in steps):
-            raise TypeError("steps must be a list of gpflow_gi.inference.FlowStep.")
+        if not isinstance(steps, Sequence) or not all(isinstance(one, FlowStep) for one in steps):
+            raise TypeError(
+                "steps must be a list of steps such as gpflow_gi.inference.Planar, but is "
+                f"{shown(steps)}."
+            )
         self.steps = list(steps)
 
     def sample(self, num_samples: int, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
