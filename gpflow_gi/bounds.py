@@ -2,5 +2,13 @@
 
 from .inference.annealed import annealed_evidence
 from .objectives.estimates import Estimate, estimate_elbo, estimate_iwbo
+from .objectives.pareto_smoothed import ParetoSmoothed, pareto_smoothed
 
-__all__ = ["Estimate", "annealed_evidence", "estimate_elbo", "estimate_iwbo"]
+__all__ = [
+    "Estimate",
+    "ParetoSmoothed",
+    "annealed_evidence",
+    "estimate_elbo",
+    "estimate_iwbo",
+    "pareto_smoothed",
+]

@@ -13,7 +13,16 @@ from scipy.optimize import minimize_scalar
 
 from gpflow_gi.architectures import build_bnn
 from gpflow_gi.architectures.start import NOISE_VARIANCE
-from gpflow_gi.inference import WeightPosterior, WeightSpace, ensemble, laplace, map_estimate
+from gpflow_gi.inference import (
+    WeightPosterior,
+    WeightSpace,
+    ensemble,
+    laplace,
+    map_estimate,
+    multi_swag,
+    sghmc,
+    variational,
+)
 from gpflow_gi.metrics.held_out import predictive_components
 from gpflow_gi.models import Predictive
 
@@ -46,7 +55,7 @@ class Found:
         """Means and variances of the predictions, each [S, n, 1].
 
         :param X: [n, D].
-        :param seed: of a choice that does not matter: every component is taken.
+        :param seed: of the components, if they are drawn.
         """
         return predictive_components(self.model, X, self.num_components, seed=seed)
 
@@ -115,9 +124,60 @@ def _search(
         gaussian = laplace(network, (X, Y), structure=structure, **numbers)
         # What predicts is linear in the weights; a bound of its evidence is none of the network's.
         return Found(gaussian.model, gaussian.weight_samples, 1, size, budget.steps)
-    if settings["inference"] == "ensemble":
+    T = settings.get("num_components", 1)
+    inference = settings["inference"]
+    if inference == "ensemble":
         T = settings["num_members"]
         members = ensemble(network, (X, Y), T, **numbers).model
         return Found(members, members, T, T * size, budget.steps)
+    if inference in ("swag", "multiswag"):
+        M, rank = settings["num_members"], settings["rank"]
+        found: Any = multi_swag(
+            network,
+            (X, Y),
+            M,
+            rank,
+            steps=budget.steps,
+            interval=max(1, budget.steps // (2 * rank)),
+            batch_size=min(32, len(X)),
+            # The curvature goes with 1 / noise, and so does the largest stable rate.
+            learning_rate=settings["relative_rate"] * noise_variance,
+            map_steps=budget.steps,
+            seed=seed,
+        )
+        return Found(found.model, found.model, T, M * size * (rank + 2), 2 * budget.steps)
+    if inference == "sghmc":
+        found = sghmc(
+            network,
+            (X, Y),
+            num_draws=settings["num_draws"] // settings["num_chains"],
+            num_chains=settings["num_chains"],
+            steps=budget.steps,
+            batch_size=min(32, len(X)),
+            learning_rate=settings["relative_rate"] * noise_variance,
+            seed=seed,
+        )
+        draws = found.model
+        return Found(draws, draws, settings["num_draws"], size, budget.steps)
+    if inference in ("dropout", "low-rank", "radial", "flow"):
+        sizes = {
+            name: settings[name] for name in ("flow_steps", "dropout_rate") if name in settings
+        }
+        found = variational(
+            network,
+            (X, Y),
+            settings.get("family", inference),
+            num_samples=budget.num_samples,
+            train_likelihood=inference != "dropout",
+            **numbers,
+            **sizes,
+        )
+        count = sum(int(np.prod(v.shape)) for v in _own_variables(found.model))
+        return Found(found.model, found.model, T, count, budget.steps)
     point = map_estimate(network, (X, Y), **numbers).model
     return Found(point, point, 1, size, budget.steps)
+
+
+def _own_variables(q: WeightPosterior) -> list[Any]:
+    network = {id(variable) for variable in q.network.trainable_variables}
+    return [variable for variable in q.trainable_variables if id(variable) not in network]

@@ -24,6 +24,13 @@ MACKAY = "MacKay 1992, Bayesian interpolation; scikit-learn's BayesianRidge"
 BLUNDELL = "Blundell et al. 2015, Weight uncertainty in neural networks"
 MACKAY_NETWORKS = "MacKay 1992, A practical Bayesian framework for backpropagation networks"
 IMMER = "Immer, Korzepa & Bauer 2021, Improving predictions of BNNs via local linearization"
+MADDOX = "Maddox et al. (2019), A simple baseline for Bayesian uncertainty in deep learning"
+WILSON = "Wilson & Izmailov (2020), Bayesian deep learning and a probabilistic perspective"
+GAL = "Gal & Ghahramani (2016), Dropout as a Bayesian approximation"
+CHEN = "Chen, Fox & Guestrin (2014), Stochastic gradient Hamiltonian Monte Carlo"
+ONG = "Ong, Nott & Smith (2018), Gaussian variational approximation with a factor covariance"
+FARQUHAR = "Farquhar, Osborne & Gal (2020), Radial Bayesian neural networks"
+REZENDE = "Rezende & Mohamed (2015), Variational inference with normalizing flows"
 LAKSHMINARAYANAN = (
     "Lakshminarayanan, Pritzel & Blundell 2017, Simple and scalable predictive uncertainty "
     "estimation using deep ensembles"
@@ -39,10 +46,22 @@ MOST_EXACT_ROWS = 2000
 MOST_FULL_WEIGHTS = 5000
 """Weights up to which the covariance of a Laplace approximation is full: a matrix of 200 MB."""
 
-ALL_WEIGHTS = {
+_SWAG = {"rank": 20, "num_components": 100, "relative_rate": 0.05}
+
+_BY_BOUND = {"noise_share": 0.0, "num_components": 100}
+"""Settings of methods whose bound learns the noise variance too: no rows are left out."""
+
+ALL_WEIGHTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "laplace": ("Laplace", f"{MACKAY_NETWORKS}; {IMMER}", {"most_full_weights": MOST_FULL_WEIGHTS}),
     "ensemble": ("ensemble", LAKSHMINARAYANAN, {"num_members": 5}),
     "map": ("MAP", MACKAY_NETWORKS, {}),
+    "swag": ("SWAG", MADDOX, {"num_members": 1, **_SWAG}),
+    "multiswag": ("MultiSWAG", WILSON, {"num_members": 5, **_SWAG}),
+    "dropout": ("dropout", GAL, {"dropout_rate": 0.1, "num_components": 100}),
+    "sghmc": ("SGHMC", CHEN, {"num_draws": 100, "num_chains": 4, "relative_rate": 0.02}),
+    "low-rank": ("low rank", ONG, {"family": "low-rank", **_BY_BOUND}),
+    "radial": ("radial", FARQUHAR, {"family": "radial", **_BY_BOUND}),
+    "flow": ("planar flow", REZENDE, {"family": "planar", "flow_steps": 8, **_BY_BOUND}),
 }
 """Methods for all weights of a network at once: title, source, and settings of their own."""
 

@@ -21,16 +21,51 @@ def k_hat(log_weights: Array) -> float:
     :return: k; 0 if all weights of the tail are equal up to rounding, as for exact posteriors.
     :raises ValueError: if there are fewer than 25 weights, or one is NaN.
     """
+    weights, tail = _sorted(log_weights)
+    return generalised_pareto_shape(weights[-tail:] - weights[-tail - 1])
+
+
+def smoothed(log_weights: Array) -> tuple[Array, float]:
+    """Weights whose largest are replaced by what is expected of the fitted distribution.
+
+    Vehtari, Simpson, Gelman, Yao & Gabry (2024), section 2.4: the weight of rank z of n in the
+    tail becomes the quantile (z - 1/2) / n, and at most the largest weight.
+
+    :param log_weights: [S].
+    :return: the logarithms of the weights [S], in their order, and k.
+    :raises ValueError: as :func:`k_hat`.
+    """
+    weights, tail = _sorted(log_weights)
+    cut = weights[-tail - 1]
+    exceedances = weights[-tail:] - cut
+    k = generalised_pareto_shape(exceedances)
+    if exceedances[-1] > np.sqrt(np.finfo(float).eps):
+        before_prior, b = _fit(exceedances)
+        scale = -before_prior / b
+        p = (np.arange(tail) + 0.5) / tail
+        # The quantile function sigma [(1 - p)^-k - 1] / k
+        quantiles = scale * np.expm1(-k * np.log1p(-p)) / k if k else -scale * np.log1p(-p)
+        weights[-tail:] = np.minimum(cut + quantiles, 1.0)
+    order = np.argsort(log_weights, kind="stable")
+    with np.errstate(divide="ignore"):
+        values = np.log(weights)
+    # Weights below the tail stay, those too small for a number too.
+    values[:-tail] = (np.sort(log_weights) - log_weights.max())[:-tail]
+    result = np.empty_like(values)
+    result[order] = values + log_weights.max()
+    return result, k
+
+
+def _sorted(log_weights: Array) -> tuple[Array, int]:
+    """Weights relative to the largest, in ascending order, and the number of those in the tail."""
     S = len(log_weights)
     if S < LEAST_SAMPLES:
         raise ValueError(f"num_samples must be at least {LEAST_SAMPLES} for k_hat, but is {S}.")
     if np.isnan(log_weights).any():
         raise ValueError("A log weight is NaN.")
     log_weights = np.sort(log_weights)
-    tail = int(np.ceil(min(0.2 * S, 3 * np.sqrt(S))))
     # Relative to the largest weight, so that exp cannot overflow.
-    weights = np.exp(log_weights - log_weights[-1])
-    return generalised_pareto_shape(weights[-tail:] - weights[-tail - 1])
+    return np.exp(log_weights - log_weights[-1]), int(np.ceil(min(0.2 * S, 3 * np.sqrt(S))))
 
 
 def generalised_pareto_shape(exceedances: Array) -> float:
@@ -46,6 +81,13 @@ def generalised_pareto_shape(exceedances: Array) -> float:
     n = len(exceedances)
     if exceedances[-1] <= np.sqrt(np.finfo(float).eps):
         return 0.0
+    k_mean, _ = _fit(exceedances)
+    return (n * k_mean + 10 * 0.5) / (n + 10)
+
+
+def _fit(exceedances: Array) -> tuple[float, float]:
+    """Zhang & Stephens' estimates of k, without the prior, and of b = -k / sigma."""
+    n = len(exceedances)
     # A grid of b = k / sigma, with the sign of Zhang & Stephens, around the first quartile's scale.
     m = 30 + int(np.sqrt(n))
     quartile = max(exceedances[int(n / 4 + 0.5) - 1], np.finfo(float).tiny)
@@ -58,5 +100,4 @@ def generalised_pareto_shape(exceedances: Array) -> float:
     log_likelihood = np.where(np.isfinite(log_likelihood), log_likelihood, -np.inf)
     weights = np.exp(log_likelihood - log_likelihood.max())
     b_mean = np.sum(b * weights) / weights.sum()
-    k_mean = float(np.mean(np.log1p(-b_mean * exceedances)))
-    return (n * k_mean + 10 * 0.5) / (n + 10)
+    return float(np.mean(np.log1p(-b_mean * exceedances))), float(b_mean)

@@ -65,6 +65,11 @@ EXPERIMENTS = {
             "gpflow_gi.experiments.global_local",
         ),
         Experiment(
+            "posteriors",
+            "every posterior over a network's weights beside NUTS, on data with a gap",
+            "gpflow_gi.experiments.posteriors",
+        ),
+        Experiment(
             "eight-schools",
             "bounds and k-hat of families of densities on the eight schools",
             "gpflow_gi.experiments.eight_schools",

@@ -91,13 +91,13 @@ def run(
     """Train and sample everything; see :mod:`gpflow_gi.experiments.study`.
 
     :return: "settings", "data", the "inputs" at which predictions are made, and "methods" with the
-        values of :func:`_comparison` for each. All values are in units of the standardised data;
+        values of :func:`comparison` for each. All values are in units of the standardised data;
         all predictions are of f, without noise, unless they are said to be of y.
     """
     settings = FAST if fast else USUAL
     data = Cubic.draw(settings.num_rows, seed)
     inputs = data.evenly(settings.num_inputs, *SHOWN)
-    places = _Places.of(data, inputs)
+    places = Places.of(data, inputs)
 
     announce("NUTS")
     exact = nuts(
@@ -107,9 +107,9 @@ def run(
         seed=seed,
         **settings.nuts,
     )
-    chains = _chains(exact, inputs)
+    chains = chains_of(exact, inputs)
     methods = [
-        {"name": "NUTS", **_comparison(chains, chains, places), "diagnostics": _diagnostics(exact)}
+        {"name": "NUTS", **comparison(chains, chains, places), "diagnostics": diagnostics_of(exact)}
     ]
     for method in METHODS:
         draws, elbos = [], []
@@ -129,8 +129,8 @@ def run(
                 inputs, settings.num_predictive, full_cov=False, seed=seed
             )
             draws.append(predicted.numpy()[..., 0])
-        comparison = _comparison(draws, chains, places)
-        methods.append({"name": method, **comparison, "elbo": mean_and_standard_error(elbos)})
+        compared = comparison(draws, chains, places)
+        methods.append({"name": method, **compared, "elbo": mean_and_standard_error(elbos)})
     return {
         "settings": asdict(settings),
         "data": {
@@ -145,7 +145,7 @@ def run(
 
 
 @dataclass(frozen=True, eq=False)
-class _Places:
+class Places:
     """Masks for the regions of the inputs, [N] each, and the noise variance."""
 
     gap: NDArray[np.bool_]
@@ -153,13 +153,13 @@ class _Places:
     noise_variance: float
 
     @classmethod
-    def of(cls, data: Cubic, inputs: Array) -> _Places:
+    def of(cls, data: Cubic, inputs: Array) -> Places:
         x = data.inputs.inverse(inputs)[:, 0]
         gap, within = ((low < x) & (x < high) for low, high in (GAP, RANGE))
         return cls(gap, within, data.noise_deviation**2)
 
 
-def _chains(exact: NutsResult, inputs: Array) -> list[Array]:
+def chains_of(exact: NutsResult, inputs: Array) -> list[Array]:
     """Values of f, one array [T, N] for each chain."""
     num_draws = exact.num_chains * exact.num_draws
     # This number of samples of the model is all the draws, chain after chain.
@@ -167,7 +167,7 @@ def _chains(exact: NutsResult, inputs: Array) -> list[Array]:
     return list(np.split(f, exact.num_chains))
 
 
-def _comparison(runs: list[Array], chains: list[Array], places: _Places) -> dict[str, Any]:
+def comparison(runs: list[Array], chains: list[Array], places: Places) -> dict[str, Any]:
     """A method's predictions, in curves and in numbers with standard errors.
 
     The curves are those of all runs together. The numbers are means over runs, with standard errors
@@ -198,7 +198,7 @@ def _comparison(runs: list[Array], chains: list[Array], places: _Places) -> dict
     }
 
 
-def _diagnostics(exact: NutsResult) -> dict[str, float]:
+def diagnostics_of(exact: NutsResult) -> dict[str, float]:
     """Convergence diagnostics of the chains, at the data and in the gap."""
     return {
         "largest_r_hat_of_f": float(np.max(exact.r_hat["f"])),

@@ -12,6 +12,7 @@ from .map_estimate import MapEstimate, map_estimate
 from .mixture import Mixture
 from .nuts import NutsResult, nuts
 from .radial import Radial
+from .reweighted import reweighted
 from .samples import Samples
 from .sghmc import MinibatchChains, sghmc, sgld
 from .swag import Swag, multi_swag, swag
@@ -51,6 +52,7 @@ __all__ = [
     "map_estimate",
     "multi_swag",
     "nuts",
+    "reweighted",
     "sghmc",
     "sgld",
     "swag",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.random import Seed, as_seed
-from ..core.validation import positive_integer
+from ..core.validation import positive_integer, true_or_false
 from ..models import DeepGP
 from .map_estimate import search
 from .samples import Samples
@@ -42,6 +42,7 @@ def ensemble(
     batch_size: int | None = None,
     learning_rate: float = 0.01,
     train_likelihood: bool = False,
+    random_priors: bool = False,
     seed: Seed = 0,
 ) -> Ensemble:
     """Maximise the posterior density from several draws of the prior, side by side.
@@ -57,13 +58,22 @@ def ensemble(
     :param batch_size: as in :func:`map_estimate`; members see the same minibatches.
     :param learning_rate: as in :func:`map_estimate`.
     :param train_likelihood: as in :func:`map_estimate`; the members share one likelihood.
+    :param random_priors: True to give each member a prior around a draw of its own, and targets
+        with noise of its own (Pearce, Leibfried & Brintrup 2020): in a linear model members are
+        then draws from the exact posterior. For Gaussian priors and noise, which is not learned.
     :param seed: seed of the starts and of the minibatches.
     :return: the members, and a model for predictions.
     :raises TypeError: if `model` is not a DeepGP.
-    :raises ValueError: as :func:`map_estimate`.
+    :raises ValueError: as :func:`map_estimate`; or if `random_priors` is True for another prior,
+        another likelihood or one that is learned.
     """
     started = time.perf_counter()
     num_members = positive_integer("num_members", num_members)
+    if random_priors and train_likelihood:
+        raise ValueError(
+            "random_priors needs a known noise: with train_likelihood=True the maximum over the "
+            "noise variance would be that of perturbed targets."
+        )
     network, log_joint, theta = search(
         model,
         data,
@@ -72,6 +82,7 @@ def ensemble(
         batch_size=batch_size,
         learning_rate=learning_rate,
         train_likelihood=train_likelihood,
+        random_priors=true_or_false("random_priors", random_priors),
         seed=as_seed(seed),
     )
     return Ensemble(

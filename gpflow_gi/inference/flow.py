@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import gpflow
-import numpy as np
 import tensorflow as tf
 from gpflow.base import Parameter
 from gpflow.utilities import positive
 
 from ..core.random import standard_normal
-from ..core.validation import finite_array
+from ..core.validation import finite_array, shown
 from ..models import DeepGP
 from .flow_steps import FlowStep
+from .gaussian import check_positive
 from .target import Target
 from .weight_posterior import WeightPosterior
 
@@ -53,11 +53,13 @@ class Flow(WeightPosterior):
         L = self.space.size
         self.mean = Parameter(finite_array("mean", mean, (L,)))
         scale = finite_array("scale", scale, (L,))
-        if not np.all(scale > 0):
-            raise ValueError(f"scale must be positive, but its least entry is {scale.min():.3g}.")
+        check_positive("scale", scale)
         self.scale = Parameter(scale, transform=positive(base="exp"))
-        if not all(isinstance(step, FlowStep) for step in steps):
-            raise TypeError("steps must be a list of gpflow_gi.inference.FlowStep.")
+        if not isinstance(steps, Sequence) or not all(isinstance(one, FlowStep) for one in steps):
+            raise TypeError(
+                "steps must be a list of steps such as gpflow_gi.inference.Planar, but is "
+                f"{shown(steps)}."
+            )
         self.steps = list(steps)
 
     def sample(self, num_samples: int, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from typing import Any
 
+import gpflow
 import numpy as np
 import tensorflow as tf
 from gpflow.base import Parameter
@@ -66,13 +67,13 @@ class Gaussian(DensityPosterior):
         if root is not None:
             root = finite_array("root", root, (L, None))
             if diagonal is None and root.shape[1] == L:
-                _check_positive("root", np.diag(root))
+                check_positive("root", np.diag(root))
                 self.root = Parameter(np.tril(root), transform=triangular())
             else:
                 self.root = Parameter(root)
         if diagonal is not None:
             diagonal = finite_array("diagonal", diagonal, (L,))
-            _check_positive("diagonal", diagonal)
+            check_positive("diagonal", diagonal)
             self.diagonal = Parameter(diagonal, transform=positive(base="exp"))
 
     @property
@@ -154,8 +155,9 @@ def _squares(columns: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(tf.square(columns), axis=0)
 
 
-def _check_positive(name: str, values: Any) -> None:
-    if not np.all(values > 0):
+def check_positive(name: str, values: Any) -> None:
+    """Refuse scales that are not positive numbers, or too small for their logarithm."""
+    if not np.all(values >= np.finfo(gpflow.default_float()).tiny):
         raise ValueError(
             f"{name} must have positive entries{' on its diagonal' if name == 'root' else ''}, but "
             f"the least is {values.min():.3g}."

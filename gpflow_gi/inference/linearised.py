@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 from gpflow.likelihoods import Likelihood
 
-from ..core.random import Seed, as_seed, fold_in
+from ..core.random import Seed, as_seed, fold_in, standard_normal
 from ..core.validation import positive_integer, shown
 from ..models import Draws, Predictive
 from .curvature import jacobian
@@ -20,17 +20,20 @@ class LinearisedDraws(Draws):
     def __init__(
         self,
         posterior: Gaussian,
+        num_samples: int,
         theta: tf.Tensor | None,
         kl: tf.Tensor | None,
         log_p_minus_log_q: tf.Tensor | None,
     ) -> None:
         """Keep the drawn weights.
 
+        :param num_samples: S.
         :param theta: [S, L]; None to integrate.
         :param kl: KL divergence of integrated weights, [] or [S].
         :param log_p_minus_log_q: log p - log q of drawn weights, [S].
         """
         self._posterior = posterior
+        self._num_samples = num_samples
         self._theta = theta
         self.kl = kl
         self.log_p_minus_log_q = log_p_minus_log_q
@@ -47,7 +50,9 @@ class LinearisedDraws(Draws):
 
     def __call__(self, X: tf.Tensor, seed: Any) -> tf.Tensor:
         if self._theta is None:
-            return super().__call__(X, seed)
+            f, variance = self.moments(X, seed)
+            shape = tf.concat([[self._num_samples], tf.shape(f)], axis=0)
+            return f + tf.sqrt(variance) * standard_normal(shape, seed, f.dtype)
         mean = tf.convert_to_tensor(self._posterior.mean)
         f, J = jacobian(self._posterior.space, mean, tf.convert_to_tensor(X))
         return f + tf.einsum("npl,sl->snp", J, self._theta - mean)
@@ -111,12 +116,12 @@ class Linearised(Predictive):
         q = self.posterior_of_weights
         S = positive_integer("num_samples", num_samples)
         if not joint and q.has_density and q.space.is_standard_normal:
-            return LinearisedDraws(q, None, q.kl_from_standard_normal(), None)
+            return LinearisedDraws(q, S, None, q.kl_from_standard_normal(), None)
         theta, log_q = q.sample(S, fold_in(as_seed(seed), 0))
         ratio = None if log_q is None else q.space.log_prior(theta) - log_q
         if joint:
-            return LinearisedDraws(q, theta, None, ratio)
-        return LinearisedDraws(q, None, None if ratio is None else -ratio, None)
+            return LinearisedDraws(q, S, theta, None, ratio)
+        return LinearisedDraws(q, S, None, None if ratio is None else -ratio, None)
 
     def check_inputs(self, X: Any) -> tf.Tensor:
         return self.posterior_of_weights.check_inputs(X)

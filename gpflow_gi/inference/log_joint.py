@@ -72,11 +72,15 @@ class LogJoint:
         """
         if batch_size is None:
             return self(theta)
-        N = int(self.X.shape[0])
-        rows = tf.random.stateless_uniform([batch_size], seed, maxval=N, dtype=tf.int32)
+        N, rows = int(self.X.shape[0]), self.rows_of(batch_size, seed)
         log_likelihood = self.of_rows(theta, tf.gather(self.X, rows), tf.gather(self.Y, rows))
         # N/B sum_n log p(y_n | theta) + log p(theta)
         return N / batch_size * log_likelihood + self.space.log_prior(theta)
+
+    def rows_of(self, batch_size: int, seed: tf.Tensor) -> tf.Tensor:
+        """Numbers of random rows, [B], int32."""
+        N = int(self.X.shape[0])
+        return tf.random.stateless_uniform([batch_size], seed, maxval=N, dtype=tf.int32)
 
     def with_gradient_norm(self, theta: tf.Tensor) -> tuple[float, float]:
         """The log density at one vector [L], in nats, and its largest derivative there in absolute

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import positive_integer, positive_number, true_or_false
 from ..models import DeepGP
+from .anchored import AnchoredJoint
 from .log_joint import LogJoint, check_all_data
 from .maximise import maximise, starts
 from .samples import Samples
@@ -109,12 +110,15 @@ def search(
     train_likelihood: bool,
     seed: tf.Tensor,
     precise: bool = False,
+    random_priors: bool = False,
 ) -> tuple[DeepGP, LogJoint, tf.Tensor]:
     """Check the arguments of :func:`map_estimate`, and maximise from several starts.
 
     :param num_starts: S, the number of starts.
     :param seed: [2].
     :param precise: see :func:`gpflow_gi.inference.maximise.maximise`.
+    :param random_priors: True for a density of its own for each start, see
+        :class:`gpflow_gi.inference.anchored.AnchoredJoint`.
     :return: a copy of the network with the learned likelihood, its log joint density, and the
         maxima [S, L].
     """
@@ -127,8 +131,9 @@ def search(
     network = model.prior_model()
     log_joint = LogJoint(WeightSpace(network), network.likelihood, X, Y)
     learned = true_or_false("train_likelihood", train_likelihood)
+    anchored = AnchoredJoint(log_joint, num_starts, fold_in(seed, 2)) if random_priors else None
     theta = maximise(
-        log_joint,
+        anchored or log_joint,
         starts(log_joint, num_starts, fold_in(seed, 0)),
         network.likelihood.trainable_variables if learned else (),
         steps=steps,

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import gpflow
-import numpy as np
 import tensorflow as tf
 from gpflow.base import Parameter
 from gpflow.utilities import positive
@@ -14,7 +13,7 @@ from gpflow.utilities import positive
 from ..core.random import fold_in, standard_normal
 from ..core.validation import finite_array
 from ..models import DeepGP
-from .gaussian import DensityPosterior
+from .gaussian import DensityPosterior, check_positive
 from .target import Target
 
 
@@ -43,8 +42,7 @@ class Radial(DensityPosterior):
         L = self.space.size
         self.mean = Parameter(finite_array("mean", mean, (L,)))
         scale = finite_array("scale", scale, (L,))
-        if not np.all(scale > 0):
-            raise ValueError(f"scale must be positive, but its least entry is {scale.min():.3g}.")
+        check_positive("scale", scale)
         self.scale = Parameter(scale, transform=positive(base="exp"))
 
     @property

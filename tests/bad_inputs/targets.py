@@ -1217,7 +1217,15 @@ for _name, _more in {
         "prior_precision": CHOICES,
         "predictive": CHOICES,
     },
-    "ensemble": {"num_members": COUNTS},
+    "ensemble": {"num_members": COUNTS, "random_priors": FLAGS},
+    "variational": {
+        "family": CHOICES,
+        "num_samples": COUNTS,
+        "rank": COUNTS,
+        "flow_steps": COUNTS,
+        "width": COUNTS,
+        "dropout_rate": NUMBERS,
+    },
 }.items():
     _add(
         "inference", _name, _found(_name), {"X": X, "Y": Y}, dict.fromkeys("XY", "array"), few=True
@@ -1230,6 +1238,116 @@ for _name, _more in {
         {"model": OBJECTS, **_SEARCH, **_more},
         left_out=("31 digits", "None", "400 digits"),
     )
+
+for _name, _more in {
+    "swag": {"rank": COUNTS, "interval": COUNTS, "map_steps": COUNTS},
+    "multi_swag": {"num_members": COUNTS, "rank": COUNTS},
+    "sghmc": {
+        "num_draws": COUNTS,
+        "num_chains": COUNTS,
+        "friction": NUMBERS,
+        "cycles": COUNTS,
+    },
+    "sgld": {"num_draws": COUNTS, "cycles": COUNTS},
+}.items():
+    _usual = {"rank": 2, "steps": 4, "interval": 1} if "swag" in _name else {"num_draws": 1}
+    _add(
+        "inference",
+        _name,
+        lambda _name=_name, _usual=_usual, **arguments: _found(_name)(**{**_usual, **arguments}),
+        {"X": X, "Y": Y},
+        dict.fromkeys("XY", "array"),
+        few=True,
+    )
+    _add(
+        "inference",
+        _name,
+        lambda _name=_name, _usual=_usual, **arguments: _found(_name)(**{**_usual, **arguments}),
+        {},
+        {
+            "model": OBJECTS,
+            "steps": COUNTS,
+            "batch_size": COUNTS,
+            "learning_rate": NUMBERS,
+            "seed": SEEDS,
+            **_more,
+        },
+        left_out=("31 digits", "None", "400 digits", "20 digits"),
+    )
+_add(
+    "bounds",
+    "annealed_evidence",
+    lambda X=X, Y=Y, model=None, **settings: bounds.annealed_evidence(
+        network() if model is None else model,
+        (X, Y),
+        **{"num_temperatures": 2, "num_chains": 2, "num_leapfrog": 1, **settings},
+    ),
+    {"X": X, "Y": Y},
+    dict.fromkeys("XY", "array"),
+    few=True,
+)
+_add(
+    "bounds",
+    "annealed_evidence",
+    lambda model=None, **settings: bounds.annealed_evidence(
+        network() if model is None else model,
+        (X, Y),
+        **{"num_temperatures": 2, "num_chains": 2, "num_leapfrog": 1, **settings},
+    ),
+    {},
+    {
+        "model": OBJECTS,
+        "num_temperatures": COUNTS,
+        "num_chains": COUNTS,
+        "num_leapfrog": COUNTS,
+        "seed": SEEDS,
+    },
+    left_out=("31 digits", "None", "400 digits"),
+)
+
+
+_add(
+    "bounds",
+    "pareto_smoothed",
+    lambda model=None, num_samples=25, seed=0: bounds.pareto_smoothed(
+        network() if model is None else model, (X, Y), num_samples, seed=seed
+    ),
+    {},
+    {"model": OBJECTS, "num_samples": COUNTS, "seed": SEEDS},
+    left_out=("31 digits", "None", "400 digits"),
+)
+_add(
+    "inference",
+    "reweighted",
+    lambda posterior=None, num_samples=25, num_draws=2, seed=0: gi.inference.reweighted(
+        gi.inference.variational(network(), (X, Y), steps=1).model
+        if posterior is None
+        else posterior,
+        (X, Y),
+        num_samples,
+        num_draws=num_draws,
+        seed=seed,
+    ),
+    {},
+    {"posterior": OBJECTS, "num_samples": COUNTS, "num_draws": COUNTS, "seed": SEEDS},
+    left_out=("31 digits", "None", "400 digits"),
+)
+
+
+def _quadratic(theta: Any) -> Any:
+    return -0.5 * tf.reduce_sum(theta**2, axis=1)
+
+
+_add(
+    "inference",
+    "Target",
+    lambda size=2, log_prob=_quadratic, log_likelihood=None: gi.inference.Target(
+        size, log_prob, log_likelihood
+    ),
+    {},
+    {"size": COUNTS, "log_prob": OBJECTS, "log_likelihood": OBJECTS},
+    left_out=("31 digits", "None", "400 digits"),
+)
 
 _SIZE = 3  # of one dense layer's weights to one output, with a bias
 
@@ -1259,6 +1377,24 @@ _add(
     {"mean": "array", "root": "array", "diagonal": "array", "num_samples": COUNTS},
     left_out=("None",),
 )
+for _name, _arguments in {
+    "Radial": {"mean": np.zeros(_SIZE), "scale": np.ones(_SIZE)},
+    "Flow": {"mean": np.zeros(_SIZE), "scale": np.ones(_SIZE), "steps": []},
+    "Dropout": {"mean": np.zeros(_SIZE)},
+}.items():
+    _tried = {name: "array" for name in _arguments if name != "steps"}
+    if _name == "Flow":
+        _tried["steps"] = OBJECTS
+    if _name == "Dropout":
+        _tried["rate"] = NUMBERS
+    _add(
+        "inference",
+        _name,
+        _weights_of(_name),
+        _arguments,
+        {**_tried, "num_samples": COUNTS},
+        left_out=("None",),
+    )
 _add("inference", "WeightSpace", gi.inference.WeightSpace, {}, {"model": OBJECTS})
 _add("inference", "Mixture", gi.inference.Mixture, {}, {"components": OBJECTS})
 _add("inference", "Linearised", gi.inference.Linearised, {}, {"posterior": OBJECTS})

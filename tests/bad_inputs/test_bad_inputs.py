@@ -105,7 +105,8 @@ def test_every_public_function_has_cases():
         "WeightPrior", "WeightScale", "DataError", "Array", "Recovery", "RecoveryWarning",
         "ConvergenceWarning", "Objective", "Elbo", "Draws", "Predictive", "NoDensityError",
         "DensityPosterior", "Ensemble", "Laplace", "LayerCoordinates", "MapEstimate",
-        "WeightDraws", "WeightPosterior", "Stop",
+        "WeightDraws", "WeightPosterior", "Stop", "Variational", "Swag", "MinibatchChains",
+        "FlowStep", "Planar", "RadialStep", "InverseAutoregressive", "NeuralAutoregressive",
         # Without arguments.
         "diabetes",
     }  # fmt: skip

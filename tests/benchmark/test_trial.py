@@ -57,7 +57,7 @@ QUICK = {"linear", "gp", "bnn-factorised-global"}
 SLOW = {"svgp", "dgp-global-2", "dgp-local-2", "bnn-factorised", "bnn-local", "bnn-global-scale"}
 SLOW |= {"bnn-global-standard", "bnn-global", "bnn-ensemble", "bnn-map"}
 # Without a density. Small ones of these are in test_all_weights.py.
-UNBOUNDED = {"bnn-ensemble", "bnn-map"}
+UNBOUNDED = {"bnn-ensemble", "bnn-map", "bnn-dropout", "bnn-sghmc"}
 
 
 def marks_of(name):

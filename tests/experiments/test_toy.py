@@ -59,7 +59,7 @@ def test_a_method_is_compared_where_it_should_be(rng):
     """Draws that differ from NUTS by 1 in the gap and by 3 elsewhere in the inputs' range."""
     data = Cubic.draw(40, seed=0)
     inputs = data.evenly(101, -5, 5)
-    places = toy._Places.of(data, inputs)
+    places = toy.Places.of(data, inputs)
     x = np.linspace(-5, 5, 101)
     np.testing.assert_array_equal(places.gap, np.abs(x) < 2 - 1e-9)
     assert places.range.sum() in (79, 80, 81)
@@ -67,7 +67,7 @@ def test_a_method_is_compared_where_it_should_be(rng):
     chains = [rng.normal(size=(3000, 101)) for _ in range(3)]
     shift = np.where(places.gap, 1.0, np.where(places.range, 3.0, 100.0))
     runs = [shift + rng.normal(size=(4000, 101)) for _ in range(2)]
-    compared = toy._comparison(runs, chains, places)
+    compared = toy.comparison(runs, chains, places)
     assert compared["distance_in_gap"]["mean"] == pytest.approx(1.0, abs=0.01)
     share = places.gap.sum() / places.range.sum()
     assert compared["distance"]["mean"] == pytest.approx(share + 3 * (1 - share), abs=0.01)
@@ -78,7 +78,7 @@ def test_a_method_is_compared_where_it_should_be(rng):
     np.testing.assert_allclose(compared["mean"], shift, atol=0.1)
 
     # Chains are not compared with themselves, or a third of each would be at distance zero.
-    itself = toy._comparison(chains, chains, places)["distance"]["mean"]
+    itself = toy.comparison(chains, chains, places)["distance"]["mean"]
     assert itself == pytest.approx(1.25 * np.sqrt(1 / 3000 + 1 / 6000), rel=0.1)
 
 

@@ -153,6 +153,35 @@ def test_the_marginal_likelihood_rises_with_its_prior_precision(rng):
     assert model.layers[0].prior.scale.numpy() == 1.0  # left as it is
 
 
+def test_samples_of_rows_have_the_moments_of_the_prediction(network, data):  # noqa: F811
+    X, S = data[0], 4000
+    model = laplace(network, data).model
+    mean, variance = (moment.numpy() for moment in model.predict_f(X))
+    for full_cov in (False, True):
+        f = model.predict_f_samples(X, S, full_cov=full_cov, seed=0).numpy()
+        assert f.shape == (S, N, 1)
+        assert np.all(np.abs(f.mean(axis=0) - mean) < 5 * np.sqrt(variance / S))
+        np.testing.assert_allclose(f.var(axis=0), variance, rtol=5 * np.sqrt(2 / S))
+
+
+@pytest.mark.parametrize("batch_size", [None, pytest.param(6, marks=pytest.mark.longest)])
+def test_random_priors_draw_from_the_exact_posterior(network, data, batch_size):  # noqa: F811
+    mean, covariance, _ = exact(data)
+    T = 1500
+    found = ensemble(
+        network, data, T, random_priors=True, batch_size=batch_size, steps=3000, seed=2
+    )
+    error = np.sqrt(np.diag(covariance) / T)
+    assert np.all(np.abs(found.theta.mean(axis=0) - mean) < 4 * error)
+    scale = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+    assert np.all(np.abs(np.cov(found.theta.T) - covariance) < 4 * scale * np.sqrt(2 / T))
+    with pytest.raises(ValueError, match="needs a known noise"):
+        ensemble(network, data, random_priors=True, train_likelihood=True)
+    poisson = curved(np.random.default_rng(0), gpflow.likelihoods.Poisson())
+    with pytest.raises(ValueError, match="the likelihood is Poisson"):
+        ensemble(poisson, (data[0], np.ones((N, 1))), random_priors=True)
+
+
 @pytest.mark.parametrize("batch_size", [None, 5])
 def test_members_of_an_ensemble_are_maxima(rng, batch_size):
     X = rng.normal(size=(N, D))

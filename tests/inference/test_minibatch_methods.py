@@ -9,7 +9,7 @@ import tensorflow as tf
 
 import gpflow_gi as gi
 from gpflow_gi.core.random import as_seed
-from gpflow_gi.inference import Mixture, multi_swag, sghmc, sgld, swag
+from gpflow_gi.inference import Gaussian, Mixture, multi_swag, reweighted, sghmc, sgld, swag
 from gpflow_gi.inference.log_joint import joint_of
 from gpflow_gi.inference.swag import gaussian_of
 from gpflow_gi.layers import DenseLayer
@@ -131,6 +131,28 @@ def test_bounds_are_below_the_annealed_evidence(rng):
     assert abs(value - math.log(weights.mean())) < 4 * math.hypot(error, own_error)
     q = gi.inference.variational(model, rows, "mean-field", steps=300).model
     assert float(q.iwbo(rows, 500, seed=0)) < value + 4 * error
+
+
+def test_weights_correct_a_posterior(network, data):  # noqa: F811
+    """A Gaussian too wide and beside the exact one: k is below 0.7, and the evidence is known."""
+    mean, covariance, evidence = exact(data)
+    root = 1.4 * np.linalg.cholesky(covariance)
+    q = Gaussian(network, mean + 0.3 * np.sqrt(np.diag(covariance)), root)
+    found = gi.bounds.pareto_smoothed(q, data, 4000, seed=2)
+    assert found.k_hat < 0.5 and found.num_samples == 4000
+    assert found.log_evidence == pytest.approx(evidence, abs=0.05)
+    assert found.elbo.value < evidence - 0.1 and found.elbo.value < found.iwbo
+    assert found.elbo.value == pytest.approx(float(q.elbo(data, 4000, seed=3)), abs=0.1)
+    assert f"k-hat {found.k_hat:.2f} of 4000 samples" in str(found)
+    T = 2000
+    theta = reweighted(q, data, 20_000, num_draws=T, seed=1).theta.numpy()
+    deviations = np.sqrt(np.diag(covariance))
+    assert np.all(np.abs(theta.mean(axis=0) - mean) < 5 * deviations / math.sqrt(T))
+    np.testing.assert_allclose(theta.std(axis=0), deviations, rtol=5 / math.sqrt(2 * T))
+    with pytest.raises(NoDensityError):
+        reweighted(reweighted(q, data), data)
+    with pytest.raises(TypeError, match="not vectors of weights"):
+        reweighted(network, data)
 
 
 def test_errors(network, data):  # noqa: F811

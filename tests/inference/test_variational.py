@@ -284,7 +284,7 @@ def test_errors(network, data):  # noqa: F811
     found = variational(target, steps=2)
     with pytest.raises(ValueError, match="has no inputs and no predictions"):
         found.model.predict_f(np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="scale must be positive"):
+    with pytest.raises(ValueError, match="scale must have positive entries, but the least is -1"):
         Radial(target, np.zeros(SIZE), -np.ones(SIZE))
 
 
