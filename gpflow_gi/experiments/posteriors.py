@@ -253,7 +253,7 @@ def plot(results: Mapping[str, Any]) -> Figure:
         ax.spines[["top", "right"]].set_visible(False)
         ax.margins(x=0)
     low, high = min(map(np.min, sides)), max(map(np.max, sides))
-    panels[0].set_ylim(low - 0.5 * (high - low), high + 0.5 * (high - low))
+    panels[0].set_ylim(low - 0.15 * (high - low), high + 0.15 * (high - low))
     for ax in panels[len(others) + 1 :]:
         ax.set_visible(False)
     figure.supxlabel("x", fontsize="small")
