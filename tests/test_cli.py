@@ -268,7 +268,7 @@ def test_a_file_may_have_the_name_of_data_without_one(compare_that, tmp_path, mo
             ["--methods", "svgp,bnn-map"],
             "--methods: there is no 'bnn-map' with --model deep-gp; there are svgp, dgp-local,",
         ),
-        (["--model", "bnn", "--methods", "bnn-swag"], "bnn-laplace, bnn-ensemble, bnn-map."),
+        (["--model", "bnn", "--methods", "bnn-svgd"], "bnn-low-rank, bnn-radial, bnn-flow."),
     ],
 )
 def test_options_of_the_other_model(capsys, arguments, said):

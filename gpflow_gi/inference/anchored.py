@@ -23,7 +23,7 @@ class AnchoredJoint(LogJoint):
         """Draw the anchors and the noise.
 
         :param log_joint: of the network, with Gaussian priors and Gaussian noise.
-        :param num_members: S.
+        :param num_members: number of members, S.
         :param seed: [2].
         :raises ValueError: if the network has other priors or another likelihood.
         """

@@ -54,7 +54,7 @@ class Planar(FlowStep):
 
 
 class RadialStep(FlowStep):
-    """z + beta (z - z0) / (alpha + |z - z0|): Rezende & Mohamed (2015), eq. (14)."""
+    """``z + beta (z - z0) / (alpha + |z - z0|)``: Rezende & Mohamed (2015), eq. (14)."""
 
     def __init__(self, size: int, seed: tf.Tensor) -> None:
         """Start close to the identity.

@@ -27,7 +27,7 @@ class LinearisedDraws(Draws):
     ) -> None:
         """Keep the drawn weights.
 
-        :param num_samples: S.
+        :param num_samples: number of samples, S.
         :param theta: [S, L]; None to integrate.
         :param kl: KL divergence of integrated weights, [] or [S].
         :param log_p_minus_log_q: log p - log q of drawn weights, [S].

@@ -18,7 +18,7 @@ from .target import Target
 
 
 class Radial(DensityPosterior):
-    """theta = mean + scale * eps / |eps| * r in each layer, with eps ~ N(0, I) and r ~ N(0, 1).
+    """Draws ``mean + scale * r * eps / |eps|`` in each layer, with eps ~ N(0, I) and r ~ N(0, 1).
 
     Farquhar, Osborne & Gal (2020), "Radial Bayesian neural networks". Unlike those of a Gaussian,
     samples in many dimensions come close to the mean. Each layer of a network is a block with its

@@ -29,7 +29,7 @@ class Predictive(Bounds):
     """A model with an approximate posterior that can be drawn from; all else is built on draws.
 
     A subclass defines :meth:`draw`, the inputs that it takes (:meth:`check_inputs`), and the
-    attributes :attr:`likelihood`, :attr:`num_data` and :attr:`num_samples`. Bounds and predictions
+    attributes ``likelihood``, ``num_data`` and ``num_samples``. Bounds and predictions
     are implemented here, once for all methods.
 
     Shapes: S samples, N rows, B rows of a minibatch, D inputs, P outputs of f, Q columns of the
