@@ -48,8 +48,8 @@ def annealed_evidence(
     :return: log p(Y) in nats, and its standard error by the delta method, from the spread of the
         chains' weights.
     :raises TypeError: if `model` is not a DeepGP.
-    :raises ValueError: as :func:`gpflow_gi.inference.map_estimate`, or if a number is not positive, or there are fewer
-        than two chains.
+    :raises ValueError: as :func:`gpflow_gi.inference.map_estimate`, or if a number is not positive,
+        or there are fewer than two chains.
     """
     log_joint = joint_of(model, data)
     if isinstance(log_joint, TargetJoint):
