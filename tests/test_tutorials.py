@@ -46,7 +46,12 @@ def test_notebooks_are_in_step(source):
 
 
 # Those that train or start so much that they take most of a minute even when they are shortened.
-LONGEST = {"bayesian_neural_networks", "classification_and_images", "uci_from_the_command_line"}
+LONGEST = {
+    "bayesian_neural_networks",
+    "classification_and_images",
+    "uci_from_the_command_line",
+    "which_posterior",
+}
 
 
 @pytest.mark.slow

@@ -285,7 +285,7 @@ def plot(results: Mapping[str, Any]) -> Figure:
     right.axvline(0.7, color="black", linewidth=0.8, linestyle="--")
     left.set_yticks(range(len(names)), names)
     left.invert_yaxis()
-    left.legend(frameon=False, fontsize="small", loc="lower right")
+    left.legend(frameon=False, fontsize="small", loc="upper left")
     for ax in (left, right):
         ax.grid(color="#E5E5E5", linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)

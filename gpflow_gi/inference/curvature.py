@@ -30,19 +30,23 @@ def jacobian(space: WeightSpace, theta: tf.Tensor, X: tf.Tensor) -> tuple[tf.Ten
     return F, tf.stack([tape.gradient(f, thetas) for f in outputs], axis=1)
 
 
-def gauss_newton(log_joint: LogJoint, theta: tf.Tensor, *, diagonal: bool) -> tf.Tensor:
+def gauss_newton(
+    log_joint: LogJoint, theta: tf.Tensor, *, diagonal: bool, block: slice = slice(None)
+) -> tf.Tensor:
     """The generalised Gauss-Newton matrix of -log p(Y | theta): sum_n J_n^T Lambda_n J_n.
 
     Lambda_n is the Hessian of -log p(y_n | f_n) (Schraudolph 2002; Immer, Korzepa & Bauer 2021).
 
     :param theta: [L].
     :param diagonal: True for the diagonal alone.
-    :return: [L, L], or [L].
+    :param block: coordinates that it is of; all by default.
+    :return: [L, L], or [L], with L the number of these coordinates.
     """
 
     @tf.function(autograph=False, reduce_retracing=True)
     def part(X: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
         F, J = jacobian(log_joint.space, theta, X)
+        J = J[:, :, block]
         with tf.GradientTape() as outer:
             outer.watch(F)
             with tf.GradientTape() as inner:

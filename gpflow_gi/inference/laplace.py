@@ -22,7 +22,7 @@ from .map_estimate import search
 from .maximise import maximise
 from .weight_space import WeightSpace
 
-Structure: TypeAlias = Literal["full", "diagonal"]
+Structure: TypeAlias = Literal["full", "diagonal", "last layer"]
 Curvature: TypeAlias = Literal["ggn", "hessian"]
 PriorPrecision: TypeAlias = Literal["model", "marginal likelihood"]
 Predictor: TypeAlias = Literal["linearised", "weight samples"]
@@ -48,7 +48,8 @@ class Laplace:
     """Predictions of the network with weights drawn from the Gaussian."""
 
     log_evidence: float
-    """Laplace's approximation of log p(Y), in nats (MacKay 1992)."""
+    """Laplace's approximation of log p(Y), in nats (MacKay 1992); for the last layer alone, of
+    log p(Y, theta') with the other weights theta' as they are."""
 
     gradient_norm: float
     """The largest derivative of log p(Y, theta) at the maximum, in absolute value."""
@@ -91,7 +92,8 @@ def laplace(
 
     :param model: as in :func:`map_estimate`.
     :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
-    :param structure: "full", a matrix [L, L] of all L weights, or "diagonal".
+    :param structure: "full", a matrix [L, L] of all L weights; "diagonal"; or "last layer", a full
+        matrix of that layer alone, with the other weights fixed (Kristiadi, Hein & Hennig 2020).
     :param curvature: curvature of the log likelihood: "ggn", the generalised Gauss-Newton matrix,
         which is never negative; or "hessian".
     :param prior_precision: "model", the priors as they are; or "marginal likelihood": one factor
@@ -122,21 +124,28 @@ def laplace(
     """
     started = time.perf_counter()
     for name, value, known in (
-        ("structure", structure, ("full", "diagonal")),
+        ("structure", structure, ("full", "diagonal", "last layer")),
         ("curvature", curvature, ("ggn", "hessian")),
         ("prior_precision", prior_precision, ("model", "marginal likelihood")),
         ("predictive", predictive, ("linearised", "weight samples")),
     ):
         if not is_one_of(value, known):
             raise ValueError(f"{name} must be one of {', '.join(known)}, but is {shown(value)}.")
-    size = WeightSpace(model).size
-    if size > MOST_COORDINATES and (structure == "full" or curvature == "hessian"):
+    space = WeightSpace(model)
+    block = _block(space, structure)
+    size = space.size if curvature == "hessian" else len(range(space.size)[block])
+    if size > MOST_COORDINATES and (structure != "diagonal" or curvature == "hessian"):
         raise ValueError(
             f"The model has {size:,} weights, and a matrix of all of them is allowed up to "
             f"{MOST_COORDINATES:,}. Use structure='diagonal' with curvature='ggn', or make the "
             "layers narrower."
         )
     if prior_precision == "marginal likelihood":
+        if structure == "last layer":
+            raise ValueError(
+                "prior_precision='marginal likelihood' needs the weights of all layers, but "
+                "structure='last layer' fixes the others."
+            )
         _check_scales(model)
     settings: dict[str, Any] = {
         "steps": steps,
@@ -157,10 +166,18 @@ def laplace(
             if max(abs(math.log(factor)) for factor in factors.values()) < 0.01:
                 break
     return replace(
-        _result(network, mode, predictive, model.num_samples),
+        _result(network, mode, predictive, model.num_samples, block),
         prior_precision=precision,
         seconds=time.perf_counter() - started,
     )
+
+
+def _block(space: WeightSpace, structure: Structure) -> slice:
+    """The coordinates that have a distribution."""
+    if structure != "last layer":
+        return slice(None)
+    last = list(space.coordinates.values())[-1]
+    return slice(last.start, last.stop)
 
 
 def _check_scales(model: DeepGP) -> None:
@@ -177,18 +194,20 @@ def _check_scales(model: DeepGP) -> None:
 def _curvature(
     log_joint: LogJoint, theta: tf.Tensor, structure: Structure, curvature: Curvature
 ) -> tf.Tensor:
-    """The curvature of -log p(Y | theta): [L, L], or its diagonal [L]."""
-    diagonal = structure == "diagonal"
+    """The curvature of -log p(Y | theta): [L, L], or its diagonal [L], or a layer's part of it."""
+    diagonal, block = structure == "diagonal", _block(log_joint.space, structure)
     if curvature == "ggn":
-        return gauss_newton(log_joint, theta, diagonal=diagonal)
-    matrix = hessian(log_joint, theta)
+        return gauss_newton(log_joint, theta, diagonal=diagonal, block=block)
+    matrix = hessian(log_joint, theta)[block, block]
     return tf.linalg.diag_part(matrix) if diagonal else matrix
 
 
-def _result(network: DeepGP, mode: _Mode, predictive: Predictor, num_samples: int) -> Laplace:
+def _result(
+    network: DeepGP, mode: _Mode, predictive: Predictor, num_samples: int, block: slice
+) -> Laplace:
     log_joint, theta = mode.log_joint, mode.theta
-    prior = prior_hessian(log_joint, theta)
-    L = int(theta.shape[0])
+    prior = prior_hessian(log_joint, theta)[block, block]
+    L = int(prior.shape[0])
     if mode.curvature.shape.rank == 1:
         H = mode.curvature + tf.linalg.diag_part(prior)
         if not np.all(H.numpy() > 0):
@@ -203,6 +222,8 @@ def _result(network: DeepGP, mode: _Mode, predictive: Predictor, num_samples: in
             raise ValueError(_NOT_POSITIVE)
         inverse = tf.linalg.triangular_solve(C, tf.eye(L, dtype=C.dtype))
         root = tf.reverse(tf.linalg.matrix_transpose(inverse), [0, 1])
+        before, after, _ = block.indices(int(theta.shape[0]))
+        root = tf.pad(root, [[before, int(theta.shape[0]) - after], [0, 0]])  # the others are fixed
         q = Gaussian(network, theta, root, num_samples=num_samples)
         log_det = 2 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C)))
     log_density, gradient_norm = log_joint.with_gradient_norm(theta)

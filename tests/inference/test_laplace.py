@@ -153,6 +153,31 @@ def test_the_marginal_likelihood_rises_with_its_prior_precision(rng):
     assert model.layers[0].prior.scale.numpy() == 1.0  # left as it is
 
 
+@pytest.mark.parametrize("kind", ["ggn", "hessian"])
+def test_of_the_last_layer_it_is_regression_on_features(rng, kind):
+    """The features are those of the layers below, at the maximum."""
+    model = curved(rng, gpflow.likelihoods.Gaussian(NOISE))
+    rows = rng.normal(size=(N, D)), rng.normal(size=(N, 1))
+    found = laplace(model, rows, structure="last layer", curvature=kind, steps=500)
+    q = found.weight_samples
+    assert q.root.shape == (13, 4) and not np.any(q.root.numpy()[:9])
+    space = q.space
+    first = space.coordinates[0].function(tf.constant(found.weight_samples.mean)[None])
+    A = np.tanh(first(tf.constant(rows[0]))[0])
+    A = np.hstack([A, np.ones((N, 1))]) / 2.0  # NealPrior: the variance is 1 over the 4 inputs
+    covariance = np.linalg.inv(np.eye(4) + A.T @ A / NOISE)
+    root = q.root.numpy()[9:]
+    np.testing.assert_allclose(root @ root.T, covariance, rtol=1e-6, atol=1e-9)
+    mean, variance = found.model.predict_f(rows[0])
+    z = covariance @ A.T @ rows[1] / NOISE
+    np.testing.assert_allclose(mean, A @ z, atol=1e-4)
+    np.testing.assert_allclose(variance[:, 0], np.sum((A @ covariance) * A, axis=1), rtol=1e-6)
+    with pytest.raises(NoDensityError):
+        q.elbo(rows)
+    with pytest.raises(ValueError, match="needs the weights of all layers"):
+        laplace(model, rows, structure="last layer", prior_precision="marginal likelihood")
+
+
 def test_samples_of_rows_have_the_moments_of_the_prediction(network, data):  # noqa: F811
     X, S = data[0], 4000
     model = laplace(network, data).model
