@@ -66,7 +66,7 @@ EXPERIMENTS = {
         ),
         Experiment(
             "posteriors",
-            "every posterior over a network's weights beside NUTS, on data with a gap",
+            "every posterior over a network's weights beside NUTS",
             "gpflow_gi.experiments.posteriors",
         ),
         Experiment(

@@ -68,7 +68,10 @@ def test_a_network_without_hidden_layers_is_linear_regression(name):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=() if name == "bnn-radial" else pytest.mark.slow) for name in DRAWN],
+    [
+        pytest.param(name, marks=() if name == "bnn-radial" else pytest.mark.longest)
+        for name in DRAWN
+    ],
 )
 def test_posteriors_that_are_drawn_from_predict_a_line(name):
     """None of them is exact, or has been given the time; all are near the exact mean."""

@@ -170,6 +170,7 @@ def test_failures_are_kept_and_retried_when_asked(folder, counts, tmp_path, caps
 # Killing
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_no_trial(folder, counts, driver):
     process = driver({"counts": counts, "seconds": 0.3})
     until(lambda: len(lines(counts, "begun")) >= 3)
@@ -229,6 +230,7 @@ def test_an_interrupt_stops_at_once_and_cleanly(folder, counts, driver):
     assert kept(folder) == {}
 
 
+@pytest.mark.slow
 def test_two_drivers_in_one_folder(folder, counts, driver):
     process = driver({"counts": counts, "seconds": 0.5})
     until(lambda: lines(counts, "begun"))
@@ -329,6 +331,7 @@ def test_folders_that_are_not_for_sweeps(folder, make):
         run(folder, {})
 
 
+@pytest.mark.slow
 def test_everything_at_once(folder, counts, driver, capsys):
     """Crashes, a killed worker, a killed driver, a damaged record, a record that has no room."""
     crash = {"a 1 m": "raise", "b 1 n": "kill", "a 2 n": "abort", "b 2 m": "no room once"}

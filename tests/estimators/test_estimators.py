@@ -180,6 +180,7 @@ def test_the_same_seed_gives_the_same_and_files_keep_it(estimator, waves):
     np.testing.assert_allclose(one.predict(X[:1]), one.predict(X)[:1], rtol=1e-9)
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 def test_in_pipelines_and_searches(waves):
     X, y = waves

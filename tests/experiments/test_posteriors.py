@@ -8,6 +8,7 @@ from gpflow_gi.experiments.cubic_network import Training
 from gpflow_gi.experiments.posteriors import LAYERWISE, NOT_A_LAYER, Settings
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 def test_a_tiny_run(monkeypatch):
     tiny = Settings(

@@ -58,7 +58,8 @@ def test_catalogue_answers_without_heavy_imports():
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == [
-        "toy", "toy-iwbo", "prior-scale", "num-inducing", "deep-linear", "global-local", "images",
+        "toy", "toy-iwbo", "prior-scale", "num-inducing", "deep-linear", "global-local",
+        "posteriors", "eight-schools", "images",
     ]  # fmt: skip
 
 

@@ -36,6 +36,7 @@ def stationary_covariance(data, rate):  # noqa: F811
     return np.linalg.solve(np.eye(L * L) - kept, noise).reshape(L, L)
 
 
+@pytest.mark.slow
 def test_swag_has_the_stationary_covariance_of_its_ascent(network, data):  # noqa: F811
     rate, K = 0.05, 1500
     found = swag(
@@ -116,6 +117,7 @@ def test_annealing_has_the_evidence_of_a_linear_model(network, data):  # noqa: F
     assert abs(value - evidence) < 4 * error
 
 
+@pytest.mark.slow
 def test_bounds_are_below_the_annealed_evidence(rng):
     """A nonlinear network, against a mean over the prior."""
     layers = [DenseLayer(1, 2, Prior()), tf.nn.tanh, DenseLayer(2, 1, Prior())]
@@ -133,6 +135,7 @@ def test_bounds_are_below_the_annealed_evidence(rng):
     assert float(q.iwbo(rows, 500, seed=0)) < value + 4 * error
 
 
+@pytest.mark.slow
 def test_weights_correct_a_posterior(network, data):  # noqa: F811
     """A Gaussian too wide and beside the exact one: k is below 0.7, and the evidence is known."""
     mean, covariance, evidence = exact(data)

@@ -238,6 +238,7 @@ def tiny(model, data, **kwargs):
     return ignore_warnings(model, data, jit_compile=False, **settings | kwargs)
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 def test_seeds(rng):
     data = random_data(rng)

@@ -380,6 +380,7 @@ def scales_from(model, epoch, value):
     return tf_keras.callbacks.LambdaCallback(on_epoch_begin=set_scales)
 
 
+@pytest.mark.slow
 def test_jitter_is_raised_and_the_epoch_repeated(monkeypatch):
     data, options = data_of(np.random.default_rng(1)), dict(batch_size=3, verbose=0, shuffle=False)
     expected = compiled(two_layers(), tf_keras.optimizers.Adam(0.01))
@@ -486,6 +487,7 @@ def test_mistakes_are_named(rng):
         keras.fit(data)
 
 
+@pytest.mark.longest
 def test_pairs_of_x_and_y_are_the_same_as_a_dictionary(rng):
     """As arrays and as batches of a dataset; of validation data too."""
     data, held_out = data_of(rng), data_of(rng, 4)

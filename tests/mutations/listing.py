@@ -354,9 +354,8 @@ MUTATIONS = [
     ),
     Mutation(
         "inputs standardised by the rows to test on too",
-        "inputs.transform(train.X), self.targets",
-        "(inputs := Standardiser.fit(np.vstack([train.X, test.X])))"
-        ".transform(train.X), self.targets",
+        "self.inputs = Standardiser.fit(train.X)",
+        "self.inputs = Standardiser.fit(np.vstack([train.X, test.X]))",
         "benchmark/test_trial.py",
     ),
     Mutation(

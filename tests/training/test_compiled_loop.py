@@ -183,6 +183,7 @@ def test_what_is_of_no_kind_is_compiled_anew(traces):
     assert not compiled_loop._LOOPS
 
 
+@pytest.mark.slow
 def test_a_loop_keeps_neither_model_nor_variables():
     model = deep_gp()
     train(model, (X, Y), steps=1)

@@ -148,6 +148,7 @@ def model_and_data(rng):
     return model, random_data(rng, 7)
 
 
+@pytest.mark.slow
 def test_the_jitter_is_part_of_a_model(rng, tmp_path):
     model, data = model_and_data(rng)
     before = model.elbo(data, seed=0)
