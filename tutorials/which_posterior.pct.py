@@ -35,6 +35,7 @@ import warnings
 import gpflow
 import matplotlib.pyplot as plt
 import numpy as np
+import tensorflow as tf
 from gpflow.ci_utils import reduce_in_tests  # the tests of this tutorial take fewer steps
 
 import gpflow_gi as gi
@@ -51,6 +52,7 @@ from gpflow_gi.models import NoDensityError
 from gpflow_gi.plotting import COLOURS
 
 warnings.filterwarnings("ignore", category=UserWarning)
+tf.get_logger().setLevel("ERROR")
 
 # %% [markdown]
 # ## One network

@@ -91,28 +91,36 @@ class Gaussian(DensityPosterior):
             theta += tf.matmul(eps, self.root, transpose_b=True)
         if self.diagonal is not None:
             theta += self.diagonal * standard_normal(theta.shape, fold_in(seed, 1), theta.dtype)
+        elif self.has_density:
+            # Not from theta: a root that training has made nearly singular would be inverted.
+            return theta, self._log_density(tf.reduce_sum(tf.square(eps), axis=1))
         return theta, self.log_density(theta) if self.has_density else None
 
     def log_density(self, theta: tf.Tensor) -> tf.Tensor:
         centred = tf.linalg.matrix_transpose(theta - self.mean)  # [L, S]
-        L = self.mean.shape[0]
         if self.diagonal is None:
-            # |C| = |root|^2, Mahalanobis |root^-1 (theta - mean)|^2
-            squares = _squares(tf.linalg.triangular_solve(self.root, centred))
+            return self._log_density(_squares(tf.linalg.triangular_solve(self.root, centred)))
+        scaled = centred / self.diagonal[:, None]
+        log_det = 2.0 * tf.reduce_sum(tf.math.log(self.diagonal))
+        if self.root is None:
+            return self._log_density(_squares(scaled), log_det)
+        # x^T (I + H H^T)^-1 x = min_u |x - H u|^2 + |u|^2, with H = diag(diagonal)^-1 root
+        H = self.root / self.diagonal[:, None]
+        B = tf.eye(H.shape[1], dtype=H.dtype) + tf.matmul(H, H, transpose_a=True)
+        C = tf.linalg.cholesky(B)
+        u = tf.linalg.cholesky_solve(C, tf.matmul(H, scaled, transpose_a=True))
+        log_det += 2.0 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C)))
+        return self._log_density(_squares(scaled - tf.matmul(H, u)) + _squares(u), log_det)
+
+    def _log_density(self, squares: tf.Tensor, log_det: tf.Tensor | None = None) -> tf.Tensor:
+        """Log q from squared distances [S] and the log determinant of the covariance.
+
+        :param squares: in units of the covariance.
+        :param log_det: that of the square root by default.
+        """
+        if log_det is None:
             log_det = tf.reduce_sum(tf.math.log(tf.square(tf.linalg.diag_part(self.root))))
-        else:
-            scaled = centred / self.diagonal[:, None]
-            squares = _squares(scaled)
-            log_det = 2.0 * tf.reduce_sum(tf.math.log(self.diagonal))
-            if self.root is not None:
-                # Woodbury, with H = diag(diagonal)^-1 root and B = I + H^T H
-                H = self.root / self.diagonal[:, None]
-                B = tf.eye(H.shape[1], dtype=H.dtype) + tf.matmul(H, H, transpose_a=True)
-                C = tf.linalg.cholesky(B)
-                inner = tf.matmul(H, scaled, transpose_a=True)
-                squares -= _squares(tf.linalg.triangular_solve(C, inner))
-                log_det += 2.0 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C)))
-        return -0.5 * (squares + log_det + L * math.log(2 * math.pi))
+        return -0.5 * (squares + log_det + self.mean.shape[0] * math.log(2 * math.pi))
 
     def spread(self, A: tf.Tensor) -> tf.Tensor:
         """The variances of A theta, for A of [..., L]: [...]."""

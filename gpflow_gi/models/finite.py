@@ -30,7 +30,9 @@ def check_outputs(inputs: Any, *outputs: tf.Tensor, what: str = "The prediction"
         wrong = ~np.isfinite(array) if what == "The prediction" else ~(array < np.inf)
         if not wrong.any():
             continue
-        largest = max(float(np.max(np.abs(one.numpy()), initial=0.0)) for one in inputs)
+        largest = max(
+            (float(np.max(np.abs(one.numpy()), initial=0.0)) for one in inputs), default=0
+        )
         if largest > min(_LARGE, np.sqrt(np.finfo(array.dtype).max)):
             advice = (
                 f"They hold numbers as large as {largest:.3g}, with which sums and products "

@@ -11,6 +11,7 @@ another model, whose function values are independent given the inducing points.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -77,10 +78,20 @@ def compiled(model: Any) -> Callable[[Any, Any, int, Any], tf.Tensor]:
     if model not in _COMPILED or not _COMPILED[model][0].is_unchanged():
         owner = ref(model)  # the function must not keep alive what it is stored under
 
-        def function(X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
-            return log_weights(owner(), X, Y, num_samples, seed)
+        @cache
+        def traced(num_samples: int, *specs: tf.TensorSpec) -> Any:
+            def function(X: tf.Tensor, Y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+                return log_weights(owner(), X, Y, num_samples, seed)
 
-        _COMPILED[model] = (Structure(model), tf.function(function, autograph=False))
+            # A concrete function: TensorFlow would take those of several models for retracing, and
+            # warn.
+            return tf.function(function, autograph=False).get_concrete_function(*specs)
+
+        def call(X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
+            specs = (tf.TensorSpec(value.shape, value.dtype) for value in (X, Y, seed))
+            return traced(num_samples, *specs)(X, Y, seed)
+
+        _COMPILED[model] = (Structure(model), call)
     return _COMPILED[model][1]
 
 

@@ -14,6 +14,7 @@ from gpflow_gi.core.random import as_seed
 from gpflow_gi.inference import (
     Dropout,
     Flow,
+    Gaussian,
     InverseAutoregressive,
     Mixture,
     NeuralAutoregressive,
@@ -290,3 +291,18 @@ def test_errors(network, data):  # noqa: F811
 
 def failing(theta):
     raise RuntimeError("no")
+
+
+def test_a_root_that_is_nearly_singular_gives_no_false_bound():
+    """Its density is that of the draws it is made from, not of an inverse that has lost them."""
+    L = 60
+    root = np.tril(np.random.default_rng(0).normal(size=(L, L)), -1) + 1e-2 * np.eye(L)
+    assert np.linalg.cond(root) > 1e18
+    q = Gaussian(normal_target(L), np.zeros(L), root)
+    _, log_q = q.sample(100, as_seed(0))
+    entropy = 0.5 * L * math.log(2 * math.pi * math.e) + L * math.log(1e-2)
+    assert abs(-np.mean(log_q) - entropy) < 5 * math.sqrt(L / 2 / 100)
+    assert float(q.elbo(None, 100, seed=0)) < 1.0
+    # With a diagonal that is small beside the root, too.
+    q = Gaussian(normal_target(L), np.zeros(L), root, np.full(L, 1e-5))
+    assert float(q.elbo(None, 100, seed=0)) < 1.0
