@@ -46,6 +46,7 @@ def regression(A, Y, noise):
     return np.linalg.solve(precision, A.T @ Y / noise), np.linalg.inv(precision)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_network_without_hidden_layers_is_linear_regression(name):
     budget = replace(TINY, batch_size=100, steps=200)
@@ -113,6 +114,7 @@ def test_the_noise_is_that_under_which_rows_left_out_are_most_likely():
 # The record
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_small_network_gives_a_whole_record(name, tmp_path):
     small = method(name, widths=[4], num_members=2)

@@ -152,6 +152,7 @@ def test_what_cannot_be_written_is_one_line(command, capsys, monkeypatch):
     assert "/records/table-0-" in said and said.endswith("cannot be written: File too large.\n")
 
 
+@pytest.mark.slow
 def test_an_interrupt(csv, tmp_path):
     script = (
         "import sys\nfrom gpflow_gi.benchmark import sweep\nfrom gpflow_gi.cli import main\n"
@@ -345,6 +346,7 @@ def test_nobody_reads_what_is_said(arguments):
     assert run.returncode == 141
 
 
+@pytest.mark.slow
 def test_the_reader_leaves_during_a_command(csv, tmp_path):
     script = (
         "import sys\nfrom gpflow_gi.benchmark import sweep\nfrom gpflow_gi.cli import main\n"
@@ -389,6 +391,7 @@ def test_the_list_imports_no_tensorflow():
         assert f"\n  {name} " in said
 
 
+@pytest.mark.slow
 def test_a_sweep_imports_no_tensorflow_in_the_driver(csv, tmp_path):
     script = (
         "import sys\nfrom gpflow_gi.benchmark import sweep\nfrom gpflow_gi.cli import main\n"

@@ -125,6 +125,7 @@ def kept_nothing(folder):
     return num_records(folder) == 0 and lines(folder.parent / "counts", "ended") == []
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_killed_stops_the_sweep(tmp_path, counts):
     script = (
         "import time\nfrom dask.distributed import LocalCluster\n"

@@ -144,6 +144,7 @@ def test_odd_names_of_methods_budgets_hosts_and_errors(tmp_path):
     assert not texts.map(lambda cell: cell.startswith(tuple("=+-@\t\r"))).any(axis=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "reports",
     [

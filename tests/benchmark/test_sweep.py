@@ -183,6 +183,7 @@ def test_a_killed_worker_costs_no_trial(folder, counts, driver):
     assert lines(counts, "ended") == TITLES
 
 
+@pytest.mark.slow
 def test_a_killed_driver_costs_the_trials_in_flight(folder, counts, driver):
     budget = {"counts": counts, "seconds": 0.3}
     first = driver(budget)
@@ -276,6 +277,7 @@ def test_damaged_records_are_put_aside_and_made_again(folder, counts, capsys):
     ]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_stops_the_sweep_and_is_said(folder, counts):
     budget = {"counts": counts, "seconds": 0.2, "crash": {"a 1 n": "no room once"}}
     lost = trials(budget)[5]

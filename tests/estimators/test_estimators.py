@@ -218,6 +218,7 @@ def test_settings_are_checked_before_training(setting, message, waves):
         estimator.fit(*waves)
 
 
+@pytest.mark.slow
 def test_training_stops_when_the_bound_no_longer_rises(waves):
     estimator = DeepGPRegressor(**{**SMALL, "steps": 1000}, tol=1e9, n_iter_no_change=20)
     # After a quarter of the steps for KL warm-up, two means of 20 steps.

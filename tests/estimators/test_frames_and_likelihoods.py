@@ -192,6 +192,7 @@ def test_going_on_with_the_model_of_the_last_fit(mixed, price):
     assert model.set_params(warm_start=False, steps=2).fit(mixed, price).model_ is not first
 
 
+@pytest.mark.slow
 def test_going_on_with_known_classes():
     X = np.random.default_rng(0).normal(size=(N, 2))
     model = BNNClassifier((4,), **SMALL, warm_start=True).fit(X, np.resize(list("abc"), N))

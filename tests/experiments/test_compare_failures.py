@@ -91,6 +91,7 @@ def numbers_in(out):
     return json.loads((out / "results.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_has_a_row_that_says_so_and_the_others_are_compared(comparing):
     run = comparing(works, fails, works, real=True)
     assert run.code == 1
@@ -121,6 +122,7 @@ def test_a_model_that_fails_has_a_row_that_says_so_and_the_others_are_compared(c
     assert imread(comparing.out / "predictions.png").shape[1] == 1200  # two panels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["building", "measuring", "predicting"])
 def test_whatever_fails_is_a_row(comparing, monkeypatch, where):
     def raises(*arguments, **options):
@@ -252,6 +254,7 @@ def test_what_training_had_to_change_is_said(comparing):
     assert first["notes"] == third["notes"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, target",
     [

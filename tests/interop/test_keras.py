@@ -349,6 +349,7 @@ def test_predictions_are_the_same_at_every_call(rng):
 # ----------------------------------------------------------------------------------------- errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recover", [True, False])
 def test_a_bound_that_is_not_finite_is_named_and_undone(recover, rng):
     keras = compiled(two_layers())

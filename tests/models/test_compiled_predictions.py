@@ -55,6 +55,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "num_samples"),
     [
@@ -82,6 +83,7 @@ def test_numbers_are_those_of_eager_calls(kind, num_samples, rng, traces):
         assert len(traces) == before + 1
 
 
+@pytest.mark.slow
 def test_any_number_of_rows_and_any_seed_share_a_function(rng, traces):
     model = random_deep_gp(rng, ["global", "full"])
     X, _ = random_data(rng)
@@ -91,6 +93,7 @@ def test_any_number_of_rows_and_any_seed_share_a_function(rng, traces):
     assert not np.array_equal(model.predict_f(X, 2)[0], model.predict_f(X, 2)[0])
 
 
+@pytest.mark.slow
 def test_chunks_are_those_of_eager_calls(rng, traces, monkeypatch):
     monkeypatch.setattr("gpflow_gi.models.chunks.TARGET_SIZE", 100)
     model = random_deep_gp(rng, ["local", "local"])
@@ -186,6 +189,7 @@ def test_a_wrapped_function_of_users_is_never_compiled(rng, traces):
     assert not traces
 
 
+@pytest.mark.slow
 def test_threads_share_a_function(rng, traces):
     model = random_deep_gp(rng, ["full"])
     X, _ = random_data(rng)
@@ -209,6 +213,7 @@ def test_the_first_calls_are_eager(rng, traces, monkeypatch):
     assert num_traces == [0, 0, 1, 1]
 
 
+@pytest.mark.slow
 def test_compiled_functions_go_with_their_model(rng, traces):
     model = random_deep_gp(rng, ["full"])
     X, _ = random_data(rng)
@@ -219,6 +224,7 @@ def test_compiled_functions_go_with_their_model(rng, traces):
     assert gone() is None
 
 
+@pytest.mark.slow
 def test_few_functions_are_kept(rng, traces, monkeypatch):
     monkeypatch.setattr(compiled, "MOST_FUNCTIONS", 2)
     model = random_deep_gp(rng, ["full"])

@@ -130,6 +130,7 @@ def test_interrupt_in_a_callback(tmp_path):
     assert record.step == 25
 
 
+@pytest.mark.slow
 def test_interrupt_within_a_call(tmp_path):
     """As from the keyboard, at any moment: parameters and step still belong together."""
     model, expected = LinearModel(20), LinearModel(20)
