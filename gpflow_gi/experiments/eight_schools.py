@@ -242,14 +242,18 @@ def summary(results: Mapping[str, Any]) -> str:
 def _cells(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:
     published = PUBLISHED.get(name)
     return (
-        f"{one['elbo']['mean']:.3f}",
-        f"{one['elbo']['standard_error']:.3f}",
+        _number(one["elbo"]["mean"]),
+        _number(one["elbo"]["standard_error"]),
         f"{one['k_hat']:.2f}",
         "" if published is None else f"{published[0]:.2f}",
         "" if published is None else f"{published[1]:.2f}",
         f"{one['log_tau']:.2f}",
         f"{one['seconds']:.0f}",
     )
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 1000 else f"{value:.3g}"
 
 
 def plot(results: Mapping[str, Any]) -> Figure:

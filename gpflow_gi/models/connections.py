@@ -1,6 +1,7 @@
 """Checks that the parts of a model fit together."""
 
 import math
+from itertools import pairwise
 from typing import Any
 
 from gpflow.kernels import Coregion
@@ -67,14 +68,15 @@ def check_connections(layers: list[Layer | Deterministic], U: Any) -> None:
 
 
 def _check_index_columns(layers: list[Layer | Deterministic]) -> None:
-    """Check that no kernel reads an index from a column that another layer has made."""
-    _, *above = (layer for layer in layers if isinstance(layer, Layer))
-    for layer in above:
+    """Check that no kernel reads an index from a random output; a function may make indices."""
+    for below, layer in pairwise(layers):
+        if not isinstance(below, Layer) or not isinstance(layer, Layer):
+            continue
         if any(isinstance(part, Coregion) for part in layer.submodules):
             raise ValueError(
                 f"{describe(layer)} has a Coregion kernel, which reads an index from a column of "
                 "its inputs, but they are the outputs of a layer, which are no integers. Use it in "
-                "the first layer, whose inputs are X."
+                "the first layer, whose inputs are X, or above a function that makes the index."
             )
 
 

@@ -78,21 +78,28 @@ def compiled(model: Any) -> Callable[[Any, Any, int, Any], tf.Tensor]:
     if model not in _COMPILED or not _COMPILED[model][0].is_unchanged():
         owner = ref(model)  # the function must not keep alive what it is stored under
 
-        @cache
-        def traced(num_samples: int, *specs: tf.TensorSpec) -> Any:
-            def function(X: tf.Tensor, Y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-                return log_weights(owner(), X, Y, num_samples, seed)
-
-            # A concrete function: TensorFlow would take those of several models for retracing, and
-            # warn.
-            return tf.function(function, autograph=False).get_concrete_function(*specs)
-
-        def call(X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
-            specs = (tf.TensorSpec(value.shape, value.dtype) for value in (X, Y, seed))
-            return traced(num_samples, *specs)(X, Y, seed)
-
-        _COMPILED[model] = (Structure(model), call)
+        _COMPILED[model] = (Structure(model), _Compiled(owner))
     return _COMPILED[model][1]
+
+
+class _Compiled:
+    """:func:`log_weights` of a model, compiled for each number of samples and each shape."""
+
+    def __init__(self, owner: Callable[[], Any]) -> None:
+        self.traced = cache(self._trace)
+        self._owner = owner
+
+    def __call__(self, X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
+        specs = (tf.TensorSpec(value.shape, value.dtype) for value in (X, Y, seed))
+        return self.traced(num_samples, *specs)(X, Y, seed)
+
+    def _trace(self, num_samples: int, *specs: tf.TensorSpec) -> Any:
+        def function(X: tf.Tensor, Y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+            return log_weights(self._owner(), X, Y, num_samples, seed)
+
+        # A concrete function: TensorFlow would take those of several models for retracing, and
+        # warn.
+        return tf.function(function, autograph=False).get_concrete_function(*specs)
 
 
 _COMPILED: WeakKeyDictionary[Any, tuple[Structure, Any]] = WeakKeyDictionary()

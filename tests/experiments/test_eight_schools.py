@@ -48,7 +48,7 @@ def test_bounds_of_gaussians_are_the_known_ones(family, centred, expected):
     assert abs(log_w.mean() - expected) < 0.01 + 4 * error
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_a_tiny_run(monkeypatch):
     tiny = Settings(
         flow_steps=(2,), steps=5, num_samples=4, num_test_samples=100, repeats=2, num_draws=10

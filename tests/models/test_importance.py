@@ -142,12 +142,12 @@ def test_eager_calls_are_compiled_once_and_notice_a_new_part(rng):
     first = model.iwbo(data, 30, seed=1)
     compiled = tf.function(lambda model: model.iwbo(data, 30, seed=1), autograph=False)
     np.testing.assert_allclose(first, compiled(model), rtol=1e-12)
-    function = importance._COMPILED[model][1]
+    traced = importance._COMPILED[model][1].traced
     assert model.iwbo(data, 30, seed=1) == first != model.iwbo(data, 30, seed=2)
-    assert function.experimental_get_tracing_count() == 1
+    assert traced.cache_info().misses == 1
     model.inducing_inputs.assign(model.inducing_inputs + 0.1)  # the same part, another value
     moved = model.iwbo(data, 30, seed=1)
-    assert moved != first and function.experimental_get_tracing_count() == 1
+    assert moved != first and traced.cache_info().misses == 1
     model.layers[0].prior = gi.priors.NealPrior(2.0)
     assert model.iwbo(data, 30, seed=1) not in (first, moved)
     model.layers[0].prior = gi.priors.ScalePrior()
@@ -155,7 +155,7 @@ def test_eager_calls_are_compiled_once_and_notice_a_new_part(rng):
     model.layers[0].prior.rate = 9.0  # a number, not a parameter
     assert model.iwbo(data, 30, seed=1) != scaled
     reference = weakref.ref(model)
-    del model, function, compiled
+    del model, traced, compiled
     gc.collect()
     assert reference() is None  # the compiled function does not keep it
 
