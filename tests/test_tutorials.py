@@ -49,6 +49,7 @@ def test_notebooks_are_in_step(source):
 LONGEST = {
     "bayesian_neural_networks",
     "classification_and_images",
+    "deep_gps_global_and_local",
     "uci_from_the_command_line",
     "which_posterior",
 }

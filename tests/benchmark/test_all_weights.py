@@ -89,6 +89,7 @@ def test_posteriors_that_are_drawn_from_predict_a_line(name):
     assert (record["metrics"].get("elbo") is not None) == bounded
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 def test_the_noise_is_that_under_which_rows_left_out_are_most_likely():
     table = sine()

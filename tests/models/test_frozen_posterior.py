@@ -53,7 +53,15 @@ def test_predictions_of_a_network_are_those_of_the_model_with_its_seed(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["global", "local then global", "local", "softmax"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("global", marks=pytest.mark.longest),
+        "local then global",
+        "local",
+        pytest.param("softmax", marks=pytest.mark.longest),
+    ],
+)
 def test_predictions_are_those_of_the_model(kind, rng):
     """Up to the noise of S samples, whose size the spread over seeds tells."""
     model, X, Y = made(kind, rng)

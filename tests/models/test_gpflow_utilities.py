@@ -109,6 +109,7 @@ def test_natural_gradients_of_two_layers_take_a_call_each(data, rng):
     assert model.elbo(data, num_samples=50, seed=0) > before + 1
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_training_loop(data, rng):
     model = one_layer(rng, "global")

@@ -81,6 +81,7 @@ def test_different_numbers_of_everything(kinds, rng):
     check_all_methods(model, rng.normal(size=(N, 3)), P=5, S=S)
 
 
+@pytest.mark.slow
 def test_one_kernel_per_output(rng):
     model = deep_gp(rng, ("local", "full"), D=3, width=1, P=4, M=6, separate=True)
     check_all_methods(model, rng.normal(size=(N, 3)), P=4, S=S)

@@ -35,6 +35,7 @@ def test_elbo_is_a_mean_over_samples_with_its_standard_error(monkeypatch):
     assert standard_error == pytest.approx(reference_error, rel=0.6)
 
 
+@pytest.mark.slow
 def test_many_estimates_make_tensorflow_say_nothing(caplog):
     svgp = build_sparse_gp(X, Y, 7)
     for _ in range(6):  # TensorFlow warns at the fifth

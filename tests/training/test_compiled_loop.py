@@ -51,6 +51,7 @@ def values(model):
     return [variable.numpy() for variable in model.variables]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", [deep_gp, pytest.param(network, marks=pytest.mark.longest)])
 def test_another_model_of_the_same_kind_gives_its_own_numbers(build, traces):
     """Another start, other data, another seed: bit for bit as if its loop were its own."""

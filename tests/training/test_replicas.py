@@ -162,7 +162,7 @@ def test_refusals(runs):
         assert text in message and "\n" not in message
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_two_workers_are_one_device(tmp_path):
     """The program of the documentation, in two processes and in one."""
     page = (ROOT / "docs" / "distributed.md").read_text("utf-8")

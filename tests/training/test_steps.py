@@ -284,6 +284,7 @@ def test_learning_rates():
             assert int(optimizer.iterations) == 2
 
 
+@pytest.mark.slow
 def test_an_optimizer_keeps_its_state_for_the_next_fit():
     data, models = linear_data(), [LinearModel(20) for _ in range(3)]
     for model in models:
