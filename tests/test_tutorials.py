@@ -50,6 +50,8 @@ LONGEST = {
     "bayesian_neural_networks",
     "classification_and_images",
     "deep_gps_global_and_local",
+    "depth",
+    "moving_from_gpflow_and_gpflux",
     "uci_from_the_command_line",
     "which_posterior",
 }

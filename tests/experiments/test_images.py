@@ -52,6 +52,7 @@ def test_photographs_are_cut_into_whole_patches(monkeypatch):
     np.testing.assert_allclose(in_order(cuts), in_order(expected))
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 def test_a_run_measures_all_networks(monkeypatch, tmp_path):
     monkeypatch.setitem(images.FAST, "digits", TINY)

@@ -164,6 +164,7 @@ def test_every_step_sees_other_rows(monkeypatch):
     assert model.num_traces == 2  # the step, and the ELBO of the rows as they are
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_images_are_given_as_they_are():

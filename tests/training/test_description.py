@@ -227,6 +227,7 @@ def test_functions_are_told_apart_and_the_same_again_is_the_same(monkeypatch):
     assert describe_function("f", FUNCTIONS["global"]()) != described["global"]
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 def test_descriptions_are_those_of_another_process(tmp_path):
     """Nothing of an address, of the order of a set, or of the counters of Keras is in them."""
