@@ -1,4 +1,4 @@
-"""What is uploaded: links that work outside of the repository, and the files of the sdist."""
+"""Uploads: links that work outside of the repository, and the files of the sdist."""
 
 import re
 from importlib.util import module_from_spec, spec_from_file_location

@@ -137,8 +137,9 @@ exact = nuts(
 # Two measures need no NUTS: the **bound** (ELBO), and **k-hat**, the shape of the tail of the
 # importance weights. Below 0.7 the posterior can be corrected by its weights; above, even the
 # bound's distance from the evidence is unknown. `gi.bounds.pareto_smoothed` gives both. Posteriors
-# without a density have neither. The evidence itself comes from annealing, which is feasible for a
-# network of this size.
+# without a density have neither. Those of "Laplace" belong to the network linearised in its weights,
+# which is another model with another evidence. The evidence of the network itself comes from
+# annealing, which is feasible for a network of this size.
 #
 # The third measure is the Wasserstein distance of the predictive distributions of f from those of NUTS: the
 # mean distance between sorted draws.

@@ -172,12 +172,7 @@ def _search(
             **numbers,
             **sizes,
         )
-        count = sum(int(np.prod(v.shape)) for v in _own_variables(found.model))
+        count = sum(int(np.prod(v.shape)) for v in found.model.own_variables)
         return Found(found.model, found.model, T, count, budget.steps)
     point = map_estimate(network, (X, Y), **numbers).model
     return Found(point, point, 1, size, budget.steps)
-
-
-def _own_variables(q: WeightPosterior) -> list[Any]:
-    network = {id(variable) for variable in q.network.trainable_variables}
-    return [variable for variable in q.trainable_variables if id(variable) not in network]

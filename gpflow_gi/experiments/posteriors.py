@@ -135,7 +135,8 @@ def run(
     :return: "settings", "data", "inputs", and "methods" with "name", the values of
         :func:`gpflow_gi.experiments.toy.comparison`, "seconds", and, if there is a density, "elbo",
         "elbo_error", "log_evidence" (smoothed), "k_hat" and "num_weights". In units of the
-        standardised data, and nats.
+        standardised data, and nats. Those of "Laplace" are of the linearised network, which is
+        another model.
     """
     settings = FAST if fast else USUAL
     data = Cubic.draw(settings.num_rows, seed)
@@ -220,6 +221,7 @@ def summary(results: Mapping[str, Any]) -> str:
         f"{lines}\n\n"
         "Distance: Wasserstein-1, of the predictive distribution of f from that of NUTS, mean\n"
         f"over inputs; for NUTS, of each chain from the others. k-hat of {S} samples.\n"
+        "Laplace has the bound and k-hat of the linearised network, which is another model.\n"
         f"NUTS: largest R-hat of f {_number(exact['diagnostics']['largest_r_hat_of_f'], 3)}."
     )
 

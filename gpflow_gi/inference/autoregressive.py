@@ -11,7 +11,7 @@ import tensorflow as tf
 from gpflow.base import Parameter
 
 from ..core.random import fold_in, standard_normal
-from .flow_steps import FlowStep
+from .flow_steps import LOG_E_MINUS_1, FlowStep
 
 
 class MaskedNetwork(gpflow.Module):
@@ -103,7 +103,7 @@ class NeuralAutoregressive(FlowStep):
     def __call__(self, z: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         log_w, a, b = tf.split(self.network(z), 3, axis=-1)
         log_w = tf.nn.log_softmax(log_w)
-        a = tf.math.softplus(a + _LOG_E_MINUS_1)  # 1 where the network's output is 0
+        a = tf.math.softplus(a + LOG_E_MINUS_1)  # 1 where the network's output is 0
         x = a * z[..., None] + b + self.offsets
         log_p = tf.reduce_logsumexp(log_w + tf.math.log_sigmoid(x), axis=-1)
         log_1_minus_p = tf.reduce_logsumexp(log_w + tf.math.log_sigmoid(-x), axis=-1)
@@ -112,7 +112,3 @@ class NeuralAutoregressive(FlowStep):
         log_slope = tf.reduce_logsumexp(log_w + tf.math.log(a) + slopes, axis=-1)
         log_det = tf.reduce_sum(log_slope - log_p - log_1_minus_p, axis=1)
         return tf.reverse(log_p - log_1_minus_p, [1]), log_det
-
-
-_LOG_E_MINUS_1 = 0.5413248546129181
-"""log(e - 1), where softplus is 1."""

@@ -8,14 +8,12 @@ from typing import Any
 
 import gpflow
 import tensorflow as tf
-from gpflow.base import Parameter
-from gpflow.utilities import positive
 
 from ..core.random import standard_normal
-from ..core.validation import finite_array, shown
+from ..core.validation import shown
 from ..models import DeepGP
 from .flow_steps import FlowStep
-from .gaussian import check_positive
+from .gaussian import mean_and_scale
 from .target import Target
 from .weight_posterior import WeightPosterior
 
@@ -50,11 +48,7 @@ class Flow(WeightPosterior):
             shape, or `scale` is not positive.
         """
         super().__init__(model, num_samples=num_samples)
-        L = self.space.size
-        self.mean = Parameter(finite_array("mean", mean, (L,)))
-        scale = finite_array("scale", scale, (L,))
-        check_positive("scale", scale)
-        self.scale = Parameter(scale, transform=positive(base="exp"))
+        self.mean, self.scale = mean_and_scale(self.space.size, mean, scale)
         if not isinstance(steps, Sequence) or not all(isinstance(one, FlowStep) for one in steps):
             raise TypeError(
                 "steps must be a list of steps such as gpflow_gi.inference.Planar, but is "

@@ -47,7 +47,7 @@ class Planar(FlowStep):
         # Invertible where w^T u > -1: u is moved along w so that w^T u becomes
         # softplus(w^T u) - 1 (appendix A.1), shifted here so that 0 stays 0.
         product = tf.reduce_sum(w * u)
-        allowed = tf.math.softplus(product + _LOG_E_MINUS_1) - 1.0
+        allowed = tf.math.softplus(product + LOG_E_MINUS_1) - 1.0
         u += (allowed - product) * w / tf.reduce_sum(tf.square(w))
         h = tf.tanh(tf.linalg.matvec(z, w) + self.b)
         return z + h[:, None] * u, tf.math.log1p((1.0 - tf.square(h)) * allowed)
@@ -82,5 +82,5 @@ class RadialStep(FlowStep):
         return z + (beta * h)[:, None] * away, log_det
 
 
-_LOG_E_MINUS_1 = 0.5413248546129181
+LOG_E_MINUS_1 = 0.5413248546129181
 """log(e - 1), where softplus is 1."""

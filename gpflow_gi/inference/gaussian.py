@@ -163,6 +163,17 @@ def _squares(columns: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(tf.square(columns), axis=0)
 
 
+def mean_and_scale(L: int, mean: Any, scale: Any) -> tuple[Parameter, Parameter]:
+    """The parameters of theta = mean + scale z, two of [L].
+
+    :raises ValueError: if an array is not finite, has another shape, or `scale` is not positive.
+    """
+    scale = finite_array("scale", scale, (L,))
+    check_positive("scale", scale)
+    mean = Parameter(finite_array("mean", mean, (L,)))
+    return mean, Parameter(scale, transform=positive(base="exp"))
+
+
 def check_positive(name: str, values: Any) -> None:
     """Refuse scales that are not positive numbers, or too small for their logarithm."""
     if not np.all(values >= np.finfo(gpflow.default_float()).tiny):

@@ -7,13 +7,10 @@ from typing import Any
 
 import gpflow
 import tensorflow as tf
-from gpflow.base import Parameter
-from gpflow.utilities import positive
 
 from ..core.random import fold_in, standard_normal
-from ..core.validation import finite_array
 from ..models import DeepGP
-from .gaussian import DensityPosterior, check_positive
+from .gaussian import DensityPosterior, mean_and_scale
 from .target import Target
 
 
@@ -39,11 +36,7 @@ class Radial(DensityPosterior):
             shape, or `scale` is not positive.
         """
         super().__init__(model, num_samples=num_samples)
-        L = self.space.size
-        self.mean = Parameter(finite_array("mean", mean, (L,)))
-        scale = finite_array("scale", scale, (L,))
-        check_positive("scale", scale)
-        self.scale = Parameter(scale, transform=positive(base="exp"))
+        self.mean, self.scale = mean_and_scale(self.space.size, mean, scale)
 
     @property
     def _sizes(self) -> list[int]:

@@ -35,18 +35,7 @@ class Swag:
     """The time taken in seconds, compilation included."""
 
 
-def swag(
-    model: DeepGP,
-    data: tuple[Any, Any],
-    rank: int = 20,
-    *,
-    steps: int = 2000,
-    interval: int = 20,
-    batch_size: int = 32,
-    learning_rate: float = 0.01,
-    map_steps: int = 2000,
-    seed: Seed = 0,
-) -> Swag:
+def swag(model: DeepGP, data: tuple[Any, Any], rank: int = 20, **settings: Any) -> Swag:
     """Fit a Gaussian to the iterates of stochastic gradient ascent from a maximum.
 
     Maddox, Garipov, Izmailov, Vetrov & Wilson (2019), "A simple baseline for Bayesian uncertainty
@@ -58,29 +47,12 @@ def swag(
     :param model: as in :func:`map_estimate`.
     :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
     :param rank: number of columns of D, at least 2.
-    :param steps: steps of ascent at a constant rate, from the maximum.
-    :param interval: steps from one collected iterate to the next.
-    :param batch_size: rows of each step.
-    :param learning_rate: rate on the log joint density divided by the number of rows.
-    :param map_steps: largest number of steps of L-BFGS for the maximum.
-    :param seed: seed of the start and of the minibatches.
+    :param settings: the other arguments of :func:`multi_swag` but for `num_members`.
     :return: the posterior, and the iterates.
-    :raises TypeError: if `model` is not a DeepGP.
-    :raises ValueError: as :func:`map_estimate`; if there are fewer iterates than `rank`; or if the
-        ascent diverges.
+    :raises TypeError: as :func:`multi_swag`, or if an argument is unknown.
+    :raises ValueError: as :func:`multi_swag`.
     """
-    return multi_swag(
-        model,
-        data,
-        1,
-        rank,
-        steps=steps,
-        interval=interval,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        map_steps=map_steps,
-        seed=seed,
-    )
+    return multi_swag(model, data, 1, rank, **settings)
 
 
 def multi_swag(
@@ -105,15 +77,16 @@ def multi_swag(
     :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
     :param num_members: M, the number of starts.
     :param rank: as in :func:`swag`.
-    :param steps: as in :func:`swag`.
-    :param interval: as in :func:`swag`.
-    :param batch_size: as in :func:`swag`; members see the same minibatches.
-    :param learning_rate: as in :func:`swag`.
-    :param map_steps: as in :func:`swag`.
+    :param steps: steps of ascent at a constant rate, from each maximum.
+    :param interval: steps from one collected iterate to the next.
+    :param batch_size: rows of each step; members see the same minibatches.
+    :param learning_rate: rate on the log joint density divided by the number of rows.
+    :param map_steps: largest number of steps of L-BFGS for the maxima.
     :param seed: seed of the starts and of the minibatches.
     :return: the posterior, and the iterates.
     :raises TypeError: if `model` is not a DeepGP.
-    :raises ValueError: as :func:`swag`.
+    :raises ValueError: as :func:`map_estimate`; if there are fewer iterates than `rank`; or if the
+        ascent diverges.
     """
     started = time.perf_counter()
     num_members = positive_integer("num_members", num_members)

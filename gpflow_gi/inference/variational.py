@@ -139,9 +139,7 @@ def variational(
     q.num_samples = S
     log_joint = joint_of(q.network, data)
     learned = true_or_false("train_likelihood", train_likelihood) and not q.is_of_target
-    posteriors = [q, *q.components] if isinstance(q, Mixture) else [q]
-    fixed = {id(v) for one in posteriors for v in one.network.trainable_variables}
-    variables = [v for v in q.trainable_variables if id(v) not in fixed]
+    variables = q.own_variables
     if learned:
         variables += q.network.likelihood.trainable_variables
 

@@ -95,6 +95,13 @@ class WeightPosterior(Predictive):
         return self.network if self.is_of_target else WeightSpace(self.network)
 
     @property
+    def own_variables(self) -> list[tf.Variable]:
+        """The trainable variables of q, without those of the network or the target."""
+        given = [part for part in self.submodules if isinstance(part, DeepGP | Target)]
+        theirs = {id(variable) for part in given for variable in part.trainable_variables}
+        return [variable for variable in self.trainable_variables if id(variable) not in theirs]
+
+    @property
     def likelihood(self) -> Likelihood:
         """The likelihood p(y | f) of the network."""
         return self._of_network().likelihood

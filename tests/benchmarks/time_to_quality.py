@@ -135,7 +135,7 @@ def summary_table(
     densities: Mapping[str, np.ndarray],
     steps: Mapping[str, np.ndarray],
 ) -> Table:
-    """What each method has at the end, and when it has the yardstick's last bound."""
+    """Measures of each method at its end, and its time to the yardstick's last bound."""
     goal = bounds[YARDSTICK].max()
     rows = []
     for method in METHODS:
