@@ -91,8 +91,9 @@ def once_only(gradients: tuple[tf.Tensor, ...], *arguments: tf.Tensor) -> tuple[
     def guarded(gradient: tf.Tensor, *_: tf.Tensor) -> tuple[tf.Tensor, Gradient]:
         def refuse(*_: tf.Tensor) -> tf.Tensor:
             raise NotImplementedError(
-                "GP layers and layers with pseudo-data have first derivatives only. For a Hessian, "
-                "difference their gradients."
+                "GP layers and layers with pseudo-data have first derivatives in reverse mode only "
+                "(tf.GradientTape). For a Hessian, difference their gradients; for a derivative in "
+                "forward mode (tf.autodiff.ForwardAccumulator), difference their values."
             )
 
         return tf.identity(gradient), refuse
