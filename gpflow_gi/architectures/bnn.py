@@ -14,6 +14,7 @@ from ..kernels.nonlinearities import Nonlinearity, as_nonlinearity
 from ..layers import DenseLayer
 from ..models import DeepGP
 from ..models.targets import check_likelihood, check_targets
+from ..posteriors import Optimal, Posterior
 from ..priors import WeightPrior
 from .networks import (
     Method,
@@ -75,7 +76,10 @@ def build_bnn(
     :param widths: widths of the hidden layers.
     :param inference: "global", "local" or "factorised" for all layers; or "factorised -> global",
         "local -> global" or "prior -> global", where the last layer is global and the hidden layers
-        are not (the paper's section 3); or a list with one method per layer.
+        are not (the paper's section 3); or "global -> optimal", "local -> optimal" or
+        "factorised -> optimal", where the last layer has its exact posterior given all rows and
+        the hidden layers (:class:`gpflow_gi.posteriors.Optimal`, for Gaussian noise); or a list
+        with one method per layer.
     :param prior: "neal", "standard" or "scale" (the paper's section 2.3), or a function that makes
         a prior of :mod:`gpflow_gi.priors` for each layer.
     :param prior_scale: factor on the weights' standard deviation, if `prior` is a name.
@@ -94,13 +98,14 @@ def build_bnn(
     :return: the model, not trained yet.
     :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
         unknown.
-    :raises TypeError: if an argument is of the wrong kind.
+    :raises TypeError: if an argument is of the wrong kind, such as another likelihood than a
+        Gaussian one for "optimal".
     :warns UserWarning: if `num_inducing` exceeds the number of different rows of X, and is lowered
         to it; or if a column is far from standardised.
     """
     X, Y = check_rows(X, Y)
     widths = _check_widths(widths)
-    methods = methods_of_layers(inference, len(widths) + 1)
+    methods = methods_of_layers(inference, len(widths) + 1, optimal=True)
     make_prior = prior_maker(prior, prior_scale)
     function = as_nonlinearity(nonlinearity)
     if likelihood is None:
@@ -130,7 +135,9 @@ def build_bnn(
         if i < len(widths):
             W = deviation * rng.normal(size=(A.shape[1], dims[i + 1]))
             outputs = A @ W
-            posterior = hidden_posterior(method, Z, W, deviation, outputs)
+            posterior: Posterior = hidden_posterior(method, Z, W, deviation, outputs)
+        elif method == "optimal":
+            posterior = Optimal(X, Y, likelihood)
         else:
             posterior = last_posterior(method, Z, A, deviation, V, Lambda)
         layers.append(DenseLayer(dims[i], dims[i + 1], posterior, prior=weight_prior, bias=bias))

@@ -14,13 +14,13 @@ from ..posteriors import Factorised, GlobalInducing, LocalInducing, Posterior, P
 from ..posteriors.pseudo_data import largest_precision
 from ..priors import NealPrior, ScalePrior, SpatialIWPrior, StandardPrior, WeightPrior
 
-Method: TypeAlias = Literal["global", "local", "factorised", "prior"]
+Method: TypeAlias = Literal["global", "local", "factorised", "prior", "optimal"]
 
 _LARGEST_SCALE = 1e15
 """Largest scale of a prior: its square does not overflow, in float32 either."""
 
 METHODS: tuple[Method, ...] = ("global", "local", "factorised", "prior")
-"""Methods of a layer."""
+"""Methods of every layer; "optimal" is for the last one only."""
 
 INFERENCE = (
     "global",
@@ -31,6 +31,9 @@ INFERENCE = (
     "prior -> global",
 )
 """Methods of a network. The name before an arrow is for all layers except the last."""
+
+OPTIMAL = ("global -> optimal", "local -> optimal", "factorised -> optimal")
+"""Methods of a network whose last layer has an exact posterior: for Gaussian noise."""
 
 PRIORS: dict[str, Callable[[float], WeightPrior]] = {
     "neal": NealPrior,
@@ -45,16 +48,19 @@ FACTORISED_DEVIATION = 0.5
 """Initial standard deviation of factorised weights, in units of the prior's."""
 
 
-def methods_of_layers(inference: Any, num_layers: int) -> list[Method]:
+def methods_of_layers(inference: Any, num_layers: int, *, optimal: bool = False) -> list[Method]:
     """Methods of the layers of weights, one for each.
 
     :param inference: one of :data:`INFERENCE`, or a list with one of :data:`METHODS` for each.
+    :param optimal: True if the last layer's may be "optimal": one of :data:`OPTIMAL`, or the last
+        of a list.
     :raises ValueError: if it is neither.
     """
+    names = (*INFERENCE, *OPTIMAL) if optimal else INFERENCE
     if isinstance(inference, str):
         lower, arrow, last = inference.partition(" -> ")
-        if inference not in INFERENCE:
-            known = ", ".join(f'"{name}"' for name in INFERENCE)
+        if inference not in names:
+            known = ", ".join(f'"{name}"' for name in names)
             raise ValueError(
                 f"inference must be one of {known}, or a list with one method per layer, but is "
                 f"{shown(inference)}."
@@ -62,10 +68,12 @@ def methods_of_layers(inference: Any, num_layers: int) -> list[Method]:
         methods: list[Any] = [lower] * (num_layers - 1) + [last if arrow else lower]
         return methods
     methods = list(inference) if isinstance(inference, list | tuple) else [inference]
-    for method in methods:
-        if not is_one_of(method, METHODS):
+    for i, method in enumerate(methods):
+        may_be_optimal = optimal and i + 1 == len(methods)
+        if not is_one_of(method, (*METHODS, "optimal") if may_be_optimal else METHODS):
             known = ", ".join(f'"{name}"' for name in METHODS)
-            raise ValueError(f"inference may hold {known}, but holds {shown(method)}.")
+            last = ', and "optimal" for the last layer' if optimal else ""
+            raise ValueError(f"inference may hold {known}{last}, but holds {shown(method)}.")
     if len(methods) != num_layers:
         raise ValueError(
             f"inference names {len(methods)} layers, but there are {num_layers} with weights, the "

@@ -134,6 +134,20 @@ def _networks() -> list[Method]:
     ]
 
 
+def _networks_with_optimal_top() -> list[Method]:
+    """Networks whose last layer has its exact posterior given the data and the layers below."""
+    return [
+        Method(
+            name=f"bnn-{lower}-optimal",
+            title=f"BNN, {lower} -> optimal",
+            model="bnn",
+            source=f"{source}; a last layer as in MacKay 1992, Bayesian interpolation",
+            settings={"inference": f"{lower} -> optimal", "prior": "neal", "widths": [50, 50]},
+        )
+        for lower, source in (("factorised", BLUNDELL), ("global", OBER))
+    ]
+
+
 def _networks_at_once() -> list[Method]:
     return [
         Method(
@@ -172,6 +186,7 @@ METHODS: dict[str, Method] = {
         Method("svgp", "Sparse GP", "svgp", HENSMAN),
         *_deep_gps(),
         *_networks(),
+        *_networks_with_optimal_top(),
         *_networks_at_once(),
     ]
 }

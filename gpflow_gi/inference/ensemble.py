@@ -69,7 +69,8 @@ def ensemble(
     """
     started = time.perf_counter()
     num_members = positive_integer("num_members", num_members)
-    if random_priors and train_likelihood:
+    random_priors = true_or_false("random_priors", random_priors)
+    if random_priors and true_or_false("train_likelihood", train_likelihood):
         raise ValueError(
             "random_priors needs a known noise: with train_likelihood=True the maximum over the "
             "noise variance would be that of perturbed targets."
@@ -82,7 +83,7 @@ def ensemble(
         batch_size=batch_size,
         learning_rate=learning_rate,
         train_likelihood=train_likelihood,
-        random_priors=true_or_false("random_priors", random_priors),
+        random_priors=random_priors,
         seed=as_seed(seed),
     )
     return Ensemble(

@@ -8,7 +8,9 @@ from gpflow.kernels import Coregion
 from gpflow.likelihoods import Likelihood
 
 from ..layers import Deterministic, Layer, Residual
-from ..posteriors import LocalInducing
+from ..layers.residual import every_layer
+from ..layers.weights import WeightLayer
+from ..posteriors import LocalInducing, Optimal
 
 
 def describe(layer: Layer | Deterministic) -> str:
@@ -25,9 +27,12 @@ def uses_global_inducing(layer: Layer | Deterministic) -> bool:
     return isinstance(layer, Layer) and layer.uses_global_inducing
 
 
-def check_last_layer(layers: list[Layer | Deterministic], likelihood: Likelihood) -> None:
+def check_last_layer(
+    layers: list[Layer | Deterministic], likelihood: Likelihood, num_data: int
+) -> None:
     """Check that the last layer can be integrated against the likelihood.
 
+    :param num_data: N, the number of rows that the model is trained on.
     :raises ValueError: if it cannot.
     """
     if not layers:
@@ -49,6 +54,42 @@ def check_last_layer(layers: list[Layer | Deterministic], likelihood: Likelihood
         raise ValueError(
             f"The likelihood {type(likelihood).__name__} takes {likelihood.latent_dim} latent "
             f"functions, but the last layer has output_dim={P}."
+        )
+    _check_optimal(layers, likelihood, num_data)
+
+
+def _check_optimal(
+    layers: list[Layer | Deterministic], likelihood: Likelihood, num_data: int
+) -> None:
+    """Check a model of which one layer has the exact posterior given the data, if one has.
+
+    :raises ValueError: if it is not the last one, or does not fit the others or the model.
+    """
+    *hidden, last = every_layer(layers)
+    if any(isinstance(layer.posterior, Optimal) for layer in hidden):
+        raise ValueError(
+            "Only the last layer can have the posterior Optimal, since the layers above decide "
+            "which outputs of a layer are best. Give the others GlobalInducing or Factorised."
+        )
+    posterior = last.posterior
+    if not isinstance(posterior, Optimal):
+        return
+    if not all(isinstance(layer, WeightLayer) for layer in hidden):
+        raise ValueError(
+            "Below a layer with the posterior Optimal there may be layers of weights only: rows "
+            "of a GP layer would have to be drawn jointly, which takes time of N^3. Give the last "
+            "layer GlobalInducing."
+        )
+    if posterior.likelihood is not likelihood:
+        raise ValueError(
+            "The last layer's posterior Optimal has another likelihood than the model: give both "
+            "the same object, whose noise variance they share."
+        )
+    num_rows = posterior.num_rows
+    if num_rows != num_data:
+        raise ValueError(
+            f"The last layer's posterior Optimal holds {num_rows} rows, but num_data is "
+            f"{num_data}: it needs all rows that the model is trained on."
         )
 
 

@@ -101,7 +101,7 @@ class DeepGP(Predictive):
         self.likelihood = likelihood
         self.num_data = positive_integer("num_data", num_data)
         self.num_samples = positive_integer("num_samples", num_samples)
-        check_last_layer(self.layers, likelihood)
+        check_last_layer(self.layers, likelihood, self.num_data)
         U = None
         if inducing_inputs is not None:
             U = finite_array("inducing_inputs", inducing_inputs, (None, None), images=True)

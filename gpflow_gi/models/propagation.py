@@ -26,7 +26,8 @@ class Propagated:
     rows must be those of one function. If no layer above uses them, only the marginals of the rows
     matter: z is then integrated out row by row, which has less variance (the reparameterisation of
     Salimbeni & Deisenroth 2017). A convolution's outputs at the locations of one image are not
-    independent, so it is always drawn.
+    independent, so it is always drawn. Below a last layer whose posterior depends on the data's
+    rows, all layers are drawn too.
     """
 
     hidden: list[Deterministic | ConditionedLayer | LayerDraw]
@@ -40,7 +41,8 @@ class Propagated:
     nats; None where a layer's q has no density."""
 
     inducing: tf.Tensor
-    """U below the last layer, [M, D'] or [S, M, D']; [0, D'] if that layer does not use it."""
+    """U below the last layer, [M, D'] or [S, M, D']; [0, D'] if that layer does not use it; the N
+    rows of the data if its posterior depends on them."""
 
     num_samples: int | None
     """S, or None for one sample without a sample axis."""
@@ -53,17 +55,7 @@ class Propagated:
             row.
         :return: F, [N, D'] or [S, N, D'].
         """
-        F = X
-        for i, layer in enumerate(self.hidden):
-            layer_seed = fold_in(seed, i)
-            if isinstance(layer, Deterministic):
-                F = layer(F)
-            elif isinstance(layer, LayerDraw):
-                F = layer.rows(F, layer_seed)
-            else:
-                mean, variance = layer.predict(F)
-                F = self._sample(mean, variance, layer_seed)
-        return F
+        return _push(self.hidden, X, self.num_samples, seed)
 
     def rows_jointly(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """Push rows up, with the rows of each sample drawn jointly; every layer must be a draw.
@@ -89,12 +81,32 @@ class Propagated:
         """
         return self.last.predict(self.rows(X, seed))
 
-    def _sample(self, mean: tf.Tensor, variance: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """Draw S times from N(mean, variance), row by row: [N, P] or [S, N, P]."""
-        shape = tf.shape(mean)
-        if self.num_samples is not None and mean.shape.rank == 2:
-            shape = tf.concat([[self.num_samples], shape], axis=0)
-        return mean + tf.sqrt(variance) * standard_normal(shape, seed, mean.dtype)
+
+def _push(
+    hidden: Sequence[Deterministic | ConditionedLayer | LayerDraw],
+    X: tf.Tensor,
+    S: int | None,
+    seed: tf.Tensor,
+) -> tf.Tensor:
+    F = X
+    for i, layer in enumerate(hidden):
+        layer_seed = fold_in(seed, i)
+        if isinstance(layer, Deterministic):
+            F = layer(F)
+        elif isinstance(layer, LayerDraw):
+            F = layer.rows(F, layer_seed)
+        else:
+            mean, variance = layer.predict(F)
+            F = _sample(mean, variance, S, layer_seed)
+    return F
+
+
+def _sample(mean: tf.Tensor, variance: tf.Tensor, S: int | None, seed: tf.Tensor) -> tf.Tensor:
+    """Draw S times from N(mean, variance), row by row: [N, P] or [S, N, P]."""
+    shape = tf.shape(mean)
+    if S is not None and mean.shape.rank == 2:
+        shape = tf.concat([[S], shape], axis=0)
+    return mean + tf.sqrt(variance) * standard_normal(shape, seed, mean.dtype)
 
 
 def propagate_inducing(
@@ -125,6 +137,7 @@ def propagate_inducing(
     """
     S = None if num_samples == 1 else num_samples
     uses_U = [isinstance(lay, Layer) and lay.uses_global_inducing for lay in layers]
+    rows = None if stop else cast(Layer, layers[-1]).posterior.rows
     hidden: list[Deterministic | ConditionedLayer | LayerDraw] = []
     kl: list[tf.Tensor] = []
     if U is None:
@@ -137,12 +150,15 @@ def propagate_inducing(
             hidden.append(layer)
             continue
         layer_seed = fold_in(seed, i)
+        is_last = i + 1 == (stop or len(layers))
+        if is_last and rows is not None:
+            U = _push(hidden, rows, S, layer_seed)
         q = layer.condition(U, S, fold_in(layer_seed, 0))
-        if i + 1 == (stop or len(layers)):
+        if is_last:
             kl.append(tf.reduce_mean(q.kl()))
             return Propagated(hidden, q, _total(kl, layers), U, S)
         below_global = any(uses_U[i + 1 :])
-        if below_global or draw_all or not layer.has_independent_outputs:
+        if below_global or rows is not None or draw_all or not layer.has_independent_outputs:
             draw, divergence = q.draw_with_kl(S, fold_in(layer_seed, 1))
             if num_features is not None:
                 draw = draw.function(num_features, fold_in(layer_seed, 3))

@@ -20,7 +20,7 @@ from ..layers.weights import WeightLayer, check_prior
 from ..models import DeepGP, Predictive, integration
 from ..models.connections import check_connections, check_last_layer
 from ..models.targets import check_likelihood
-from ..posteriors import Factorised, LocalInducing, Recorded
+from ..posteriors import Factorised, LocalInducing, Optimal, Recorded
 from ..posteriors.pseudo_data import PseudoData, check_kind
 from ..priors import ScalePrior, SpatialIWPrior
 from ..priors.gaussian import _GaussianPrior
@@ -85,7 +85,7 @@ def _check_deep_gp(model: DeepGP) -> None:
     positive_integer("num_data", model.num_data)
     positive_integer("num_samples", model.num_samples)
     check_likelihood(model.likelihood)
-    check_last_layer(model.layers, model.likelihood)
+    check_last_layer(model.layers, model.likelihood, model.num_data)
     U = model.inducing_inputs
     if U is not None:
         _check_shape("inducing_inputs", U, (None,) * (2 if U.shape.rank == 2 else 4))
@@ -159,6 +159,9 @@ def _check_layer(layer: Layer) -> None:
             draws = (posterior.num_draws, layer.num_weights, filters)
             _check_shape("weights", posterior._weights, draws)
             return
+        if isinstance(posterior, Optimal):
+            _check_shape("rows", posterior.rows, (None, None))
+            _check_shape("targets", posterior._targets, (posterior.num_rows, filters))
     elif isinstance(layer, GPLayer):
         positive_integer("output_dim", layer.output_dim)
         _ = layer.kernels  # there must be one for each output

@@ -21,7 +21,14 @@ from gpflow_gi.kernels import BNNKernel
 from gpflow_gi.layers import Conv2DLayer, DenseLayer, Deterministic, GPLayer, Residual
 from gpflow_gi.models import DeepGP
 from gpflow_gi.nonlinearities import as_nonlinearity
-from gpflow_gi.posteriors import Factorised, GlobalInducing, LocalInducing, Prior, Recorded
+from gpflow_gi.posteriors import (
+    Factorised,
+    GlobalInducing,
+    LocalInducing,
+    Optimal,
+    Prior,
+    Recorded,
+)
 from gpflow_gi.priors import NealPrior, ScalePrior, SpatialIWPrior, StandardPrior
 
 from .values import ARRAYS, CHOICES, COUNTS, FLAGS, LABELS, NAMES, NUMBERS, OBJECTS, PATHS, SEEDS
@@ -639,6 +646,13 @@ _add(
     {"mean": "array", "standard_deviation": "array"},
 )
 _add("posteriors", "Recorded", Recorded, {"weights": np.ones((4, D + 1, 1))}, {"weights": "array"})
+_add(
+    "posteriors",
+    "Optimal",
+    Optimal,
+    {"X": X, "Y": Y, "likelihood": gpflow.likelihoods.Gaussian()},
+    {"X": "array", "Y": "array", "likelihood": OBJECTS},
+)
 for _prior in (NealPrior, StandardPrior):
     _add("priors", _prior.__name__, _prior, {}, {"scale": NUMBERS, "learn_scale": FLAGS})
 _add(

@@ -224,10 +224,17 @@ def test_convolutions_and_blocks(kind, rng, tmp_path):
 
 
 def test_all_layers_posteriors_and_priors_are_tested():
-    """The tests above name every layer, posterior and prior of this library."""
+    """The tests above name every layer, posterior and prior; Optimal has tests of its own."""
     tested = {
         gi.layers: {"GPLayer", "DenseLayer", "Conv2DLayer", "Residual", "Deterministic"},
-        gi.posteriors: {"GlobalInducing", "LocalInducing", "Factorised", "Prior", "Recorded"},
+        gi.posteriors: {
+            "GlobalInducing",
+            "LocalInducing",
+            "Factorised",
+            "Optimal",
+            "Prior",
+            "Recorded",
+        },
         gi.priors: {"NealPrior", "StandardPrior", "ScalePrior", "SpatialIWPrior"},
     }
     bases = (
