@@ -18,7 +18,6 @@ from ..core.validation import (
     numpy_seed,
     positive_integer,
     shown,
-    true_or_false,
 )
 from ..kernels import KernelBasis
 from ..layers import GPLayer
@@ -63,7 +62,7 @@ def build_deep_gp(
     inference: Inference | Sequence[Inference] = "global",
     num_inducing: int = 100,
     hidden_dim: int | None = None,
-    skip_connections: bool = True,
+    mean_function: Literal["linear", "zero"] = "linear",
     kernel: Kernel | Callable[[int], Kernel] | Sequence[Kernel] | None = None,
     likelihood: Likelihood | None = None,
     num_samples: int = 1,
@@ -99,9 +98,10 @@ def build_deep_gp(
         the inputs up.
     :param num_inducing: M, for every layer; at most the number of different rows of X.
     :param hidden_dim: width of the hidden layers; D by default, but at most 30.
-    :param skip_connections: True for the mean functions above. False for hidden layers of mean
-        zero: their pseudo-outputs start where the mean functions would have been, with a kernel of
-        variance 1, so the start is nearly the same function under another prior.
+    :param mean_function: of the hidden layers: "linear" for those above, which are skip
+        connections, or "zero": their pseudo-outputs start where the mean functions would have
+        been, with a kernel of variance 1, so the start is nearly the same function under another
+        prior.
     :param kernel: a function from the number of inputs to a GPflow kernel, a kernel to be copied
         for every layer, or a list with one kernel per layer. By default a squared exponential with
         one lengthscale per input.
@@ -130,8 +130,13 @@ def build_deep_gp(
     D = X.shape[1]
     width = min(D, LARGEST_HIDDEN_DIM) if hidden_dim is None else hidden_dim
     width = positive_integer("hidden_dim", width)
-    skip_connections = true_or_false("skip_connections", skip_connections)
-    hidden_variance = HIDDEN_VARIANCE if skip_connections else 1.0
+    if not is_one_of(mean_function, ("linear", "zero")):
+        raise ValueError(
+            f'mean_function must be "linear" or "zero", but is {shown(mean_function)}. For other '
+            "mean functions put together gpflow_gi.layers.GPLayer and gpflow_gi.models.DeepGP."
+        )
+    is_zero = mean_function == "zero"
+    hidden_variance = 1.0 if is_zero else HIDDEN_VARIANCE
     kernels = _kernels_of_layers(kernel, [D] + [width] * (num_layers - 1), hidden_variance)
 
     num_inducing = positive_integer("num_inducing", num_inducing)
@@ -142,11 +147,14 @@ def build_deep_gp(
     F, Z = X, U  # rows and inducing points below a layer, if every layer were its mean
     for method, layer_kernel in zip(methods[:-1], kernels[:-1], strict=True):
         W = _linear_map(F, width)
-        mean_function = _mean_function(W) if skip_connections else None
-        V = np.zeros((len(U), width)) if skip_connections else Z @ W
+        V = Z @ W if is_zero else np.zeros((len(U), width))
         Lambda = HIDDEN_PRECISION * np.eye(len(U))
         posterior = _posterior(method, layer_kernel, Z, V, Lambda, "diagonal")
-        layers.append(GPLayer(layer_kernel, width, posterior, mean_function=mean_function))
+        layers.append(
+            GPLayer(
+                layer_kernel, width, posterior, mean_function=None if is_zero else _mean_function(W)
+            )
+        )
         F, Z = F @ W, Z @ W
     V, Lambda = _regression_on_targets(kernels[-1], Z, F, Y, likelihood, output_dim)
     posterior = _posterior(methods[-1], kernels[-1], Z, V, Lambda, "full")

@@ -41,7 +41,7 @@ CASES: dict[str, dict[str, Any]] = {
     "2 layers": {"num_layers": 2, "num_inducing": 50},
     "5 layers": {"num_layers": 5, "num_inducing": 50},
     "10 points": {"num_layers": 2, "num_inducing": 10},
-    "no skips": {"num_layers": 5, "num_inducing": 50, "skip_connections": False},
+    "no skips": {"num_layers": 5, "num_inducing": 50, "mean_function": "zero"},
     "network": NETWORK,
 }
 """Settings of the models, by the name of the case."""

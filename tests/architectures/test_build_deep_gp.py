@@ -104,8 +104,8 @@ def test_without_skip_connections_it_starts_near_the_same_function(inference, hi
     X, Y = table(rng, D=4)
     settings = {"num_layers": 3, "hidden_dim": hidden_dim, "inference": inference}
     with_skips, without = (
-        gi.architectures.build_deep_gp(X, Y, num_inducing=30, skip_connections=skips, **settings)
-        for skips in (True, False)
+        gi.architectures.build_deep_gp(X, Y, num_inducing=30, mean_function=mean, **settings)
+        for mean in ("linear", "zero")
     )
     assert all(layer.mean_function is None for layer in without.layers)
     assert [layer.kernel.variance.numpy() for layer in without.layers] == pytest.approx([1, 1, 1])

@@ -317,7 +317,7 @@ _add(
         "num_layers": COUNTS,
         "inference": CHOICES,
         "hidden_dim": COUNTS,
-        "skip_connections": FLAGS,
+        "mean_function": CHOICES,
         "kernel": OBJECTS,
         "likelihood": OBJECTS,
         "num_samples": COUNTS,
