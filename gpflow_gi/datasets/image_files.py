@@ -2,7 +2,10 @@
 
 import gzip
 import tarfile
+import zlib
+from hashlib import sha256
 from io import BytesIO
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +28,27 @@ def read_mnist(content: bytes) -> tuple[tuple[Pixels, Labels], tuple[Pixels, Lab
             for part in ("train", "test")
         )
     return train, test
+
+
+def hash_of_mnist(content: bytes) -> str | None:
+    """SHA-256 of the bytes of x_train, x_test, y_train and y_test, one after the other.
+
+    It is the same for every way to pack the arrays into a file.
+
+    :param content: the bytes of the file.
+    :return: 64 hexadecimal digits; None if the file does not hold these arrays of bytes.
+    """
+    hashed = sha256()
+    try:
+        with np.load(BytesIO(content), allow_pickle=False) as arrays:
+            for name in ("x_train", "x_test", "y_train", "y_test"):
+                array = arrays[name]
+                if array.dtype != np.uint8:
+                    return None
+                hashed.update(array.tobytes())
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error):
+        return None
+    return hashed.hexdigest()
 
 
 def read_cifar10(content: bytes) -> tuple[tuple[Pixels, Labels], tuple[Pixels, Labels]]:

@@ -13,6 +13,7 @@ import pytest
 from scipy.io import savemat
 
 from gpflow_gi.datasets import IMAGE_SETS, DataError, Images, as_images, images
+from gpflow_gi.datasets.image_files import hash_of_mnist
 
 IMAGES = sys.modules[images.__module__]
 RNG = np.random.default_rng(0)
@@ -121,6 +122,27 @@ def test_a_file_that_is_cut_short_or_changed_is_refused(tiny):
         )
 
 
+def test_the_same_digits_in_another_file(monkeypatch, tmp_path):
+    """MNIST packed anew has other bytes and the same arrays."""
+    train, test = ((pixels(n, 28, 1), RNG.permutation(10)[:n]) for n in (10, 4))
+    content = mnist_file(train, test)
+    expected = hash_of_mnist(content)
+    assert (
+        expected
+        == hashlib.sha256(
+            b"".join(part[i].astype(np.uint8).tobytes() for i in (0, 1) for part in (train, test))
+        ).hexdigest()
+    )
+    monkeypatch.setenv("GPFLOW_GI_DATA", str(tmp_path))
+    (tmp_path / "mnist.npz").write_bytes(content)
+    assert "is not the file that was published" in error_of("mnist")
+    monkeypatch.setattr(IMAGES, "MNIST_ARRAYS", expected)
+    np.testing.assert_allclose(images("mnist")[1].X, test[0] / 255, rtol=1e-6)
+    train[0][0, 0, 0] ^= 1
+    (tmp_path / "mnist.npz").write_bytes(mnist_file(train, test))
+    assert "is not the file that was published" in error_of("mnist")
+
+
 def test_a_folder_without_the_file(tiny):
     name, _, _, paths = tiny
     paths[0].unlink()
@@ -164,6 +186,17 @@ def test_the_published_sets(name, published):
         assert part.X.shape == (num, size, size, channels)
         assert part.X.min() == 0 and part.X.max() == 1
         assert set(np.ravel(part.Y)) == set(range(10))
+
+
+@pytest.mark.slow
+def test_mnist_from_other_files(published, monkeypatch):
+    folder = published.parent / "mnist"
+    if not (folder / "mnist.npz").exists():
+        pytest.skip(f"There is no {folder / 'mnist.npz'}.")
+    monkeypatch.setenv("GPFLOW_GI_DATA", str(folder))
+    train, test = images("mnist")
+    assert train.X.shape == (60000, 28, 28, 1) and test.X.shape == (10000, 28, 28, 1)
+    assert train.Y[:5, 0].tolist() == [5, 0, 4, 1, 9]
 
 
 def test_a_pickle_in_place_of_the_numbers_is_not_run():
