@@ -54,6 +54,13 @@ class Run:
         if hasattr(model, "check_data"):
             # Images stay images here, for `augment`.
             data = data[0], model.check_data(data)[1]
+        if objective.weights is not None:
+            if objective.weights.shape[0] != num_rows:
+                raise ValueError(
+                    f"The objective has weights of {objective.weights.shape[0]} rows, but the data "
+                    f"has {num_rows}."
+                )
+            data = *data, objective.weights
         if objective.augment is not None:
             check_augment(objective.augment, data[0][:batch_size])
 
@@ -96,7 +103,7 @@ class Run:
         self.record = FitRecord(described)
         self._checkpoints = None
         if settings.checkpoint_dir is not None:
-            described.update(describe_parameters(model), **describe_data(data))
+            described.update(describe_parameters(model), **describe_data(data[:2]))
             self._checkpoints = self._open_checkpoints(model, described)
             self.record = self._checkpoints.restore() or self.record
         if self.step > settings.steps:
@@ -123,7 +130,7 @@ class Run:
     def _kind(
         self,
         model: Any,
-        data: tuple[tf.Tensor, tf.Tensor],
+        data: tuple[tf.Tensor, ...],
         batch_size: int | None,
         schedule: Schedule | None,
         variables: list[tf.Variable],

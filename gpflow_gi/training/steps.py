@@ -216,11 +216,12 @@ class TrainingSteps:
     def _parts(
         self, minibatches: Minibatches, step: tf.Tensor, held: Held
     ) -> tuple[list[Part], Held]:
-        (X, Y), held = minibatches.batch(step, held)
+        batch, held = minibatches.batch(step, held)
         if self._objective.augment is not None:
+            X, *others = batch
             augmented = self._objective.augment(X, minibatches.streams.augmented_rows(step))
-            X = tf.ensure_shape(augmented, X.shape)
-        return self._replicas.parts((X, Y), minibatches.streams.samples(step)), held
+            batch = tf.ensure_shape(augmented, X.shape), *others
+        return self._replicas.parts(batch, minibatches.streams.samples(step)), held
 
     def _elbo_terms(
         self, elbo: Objective, minibatches: Minibatches, step: tf.Tensor, held: Held
@@ -231,7 +232,7 @@ class TrainingSteps:
         def of_part(part: Part) -> list[tf.Tensor]:
             return [tf.cast(part.of(tf.stack(self._terms(elbo, part))), tf.float64)]
 
-        parts = self._replicas.parts(batch, minibatches.streams.samples(step))
+        parts = self._replicas.parts(batch[:2], minibatches.streams.samples(step))
         return self._replicas.own(self._replicas.sum(of_part, parts)[0])
 
     def _update(self, gradients: list[tf.Tensor | None]) -> tf.Tensor:
@@ -252,7 +253,7 @@ class TrainingSteps:
         )
 
     def _run(
-        self, stop: tf.Tensor, held: Held, data: tuple[tf.Tensor, tf.Tensor], seed: tf.Tensor
+        self, stop: tf.Tensor, held: Held, data: tuple[tf.Tensor, ...], seed: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor | None, Held]:
         minibatches = self._minibatches.of(data, seed)
 

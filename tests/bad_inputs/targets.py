@@ -269,6 +269,13 @@ _add(
 )
 _add(
     "training",
+    "WeightedBound",
+    lambda weights: _fit(objective=gi.objectives.WeightedBound(weights)),
+    {"weights": np.ones(N)},
+    {"weights": "array"},
+)
+_add(
+    "training",
     "fit",
     lambda model: gi.fit(model, (X, Y), steps=1, progress=False),
     {},
@@ -497,7 +504,7 @@ for _name in ("predict_f", "predict_y", "predict_y_components", "predict_f_sampl
         {},
         {"num_samples": COUNTS, "seed": SEEDS},
     )
-for _name in ("elbo", "bound_terms", "predict_log_density", "first_non_finite"):
+for _name in ("elbo", "bound_terms", "row_terms", "predict_log_density", "first_non_finite"):
     _add(
         "models",
         f"DeepGP.{_name}",
