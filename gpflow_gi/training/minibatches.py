@@ -54,6 +54,23 @@ class Minibatches:
         """The same of other data of these shapes, or of placeholders for them."""
         return Minibatches(data, self._batch_size, seed, self._jit_compile, self._num_replicas)
 
+    @property
+    def most_steps(self) -> int | None:
+        """The largest number of steps of one compiled call; None for any."""
+        return None
+
+    @property
+    def specs(self) -> tuple[tf.TensorSpec, ...]:
+        """Shapes and types of the data that a compiled loop takes."""
+        return tuple(tf.TensorSpec(part.shape, part.dtype) for part in self.data)
+
+    def ready(self, start: int, stop: int, held: Held) -> Held:
+        """Have the rows of the steps from `start` to before `stop`, and those of step `start`.
+
+        :return: what to pass to the first of them.
+        """
+        return held
+
     def initially(self) -> Held:
         """No permutation yet: the first step draws it."""
         size = 0 if self._batch_size is None else self._num_rows

@@ -122,7 +122,7 @@ class TrainingSteps:
         inputs = (
             self.step.read_value(),
             self._held,
-            self._minibatches.data,
+            self._minibatches.specs,
             self._minibatches.seed,
         )
         self._compiled = CompiledLoop.of(
@@ -142,6 +142,7 @@ class TrainingSteps:
         """
         assert self._compiled is not None, "compile comes first"
         start = int(self.step)
+        self._held = self._minibatches.ready(start, start + num_steps, self._held)
         try:
             # The number of steps is a tensor: one trace serves every number.
             with tf.init_scope():  # which pauses the caller's gradient tapes
@@ -175,7 +176,7 @@ class TrainingSteps:
 
     def parts_of(self, step: int) -> list[Part]:
         """The rows and the seed of a step, for each replica."""
-        held = self._minibatches.initially()
+        held = self._minibatches.ready(step, step + 1, self._minibatches.initially())
         parts, _ = self._parts(self._minibatches, tf.constant(step, tf.int64), held)
         return parts
 
