@@ -11,6 +11,7 @@ import tensorflow as tf
 from ..core.jitter import jitter_scales
 from ..objectives.elbo import Elbo, _OfTheBound
 from ..objectives.objective import Objective
+from ..objectives.weighted import WeightedBound
 from .compiled_loop import CompiledLoop
 from .learning_rate import Schedule
 from .minibatches import Held, Minibatches
@@ -94,8 +95,9 @@ class TrainingSteps:
         self._replicas = replicas
         self._kl_warmup = kl_warmup
         of_the_bound = type(objective).terms is _OfTheBound.terms
-        self.has_elbo_terms = of_the_bound and objective.augment is None
-        """True if the steps' terms are those of the ELBO."""
+        of_rows = of_the_bound or isinstance(objective, WeightedBound)
+        self.has_elbo_terms = of_rows and objective.augment is None
+        """True if the steps' terms are those of the ELBO, or of its form for weighted rows."""
         self._elbo = objective if of_the_bound else Elbo() if objective.shows_elbo else None
         self._held = minibatches.initially()
         # A variable, assigned in the graph together with the parameters, so that the two still

@@ -23,6 +23,7 @@ from gpflow_gi.models import DeepGP
 from gpflow_gi.nonlinearities import as_nonlinearity
 from gpflow_gi.posteriors import Factorised, GlobalInducing, LocalInducing, Prior, Recorded
 from gpflow_gi.priors import NealPrior, ScalePrior, SpatialIWPrior, StandardPrior
+from gpflow_gi.training import trackers
 
 from .values import ARRAYS, CHOICES, COUNTS, FLAGS, LABELS, NAMES, NUMBERS, OBJECTS, PATHS, SEEDS
 
@@ -288,6 +289,9 @@ _add(
     {},
     {"data": OBJECTS},
 )
+_add("training", "TensorBoard", trackers.TensorBoard, {}, {"log_dir": PATHS})
+_add("training", "WeightsAndBiases", trackers.WeightsAndBiases, {}, {"run": OBJECTS})
+_add("models", "print_summary", gi.models.print_summary, {}, {"model": OBJECTS})
 _add(
     "training",
     "augmented",
