@@ -18,6 +18,7 @@ from gpflow_gi.architectures.start import centres
 from gpflow_gi.bounds import Estimate, estimate_elbo
 from gpflow_gi.metrics.held_out import predictive_components
 from gpflow_gi.models import NoDensityError, Predictive
+from gpflow_gi.objectives import Objective
 from gpflow_gi.training import FitRecord, NoRise, fit
 from gpflow_gi.training.learning_rate import falling_rate
 from gpflow_gi.training.record import notes_not_warnings
@@ -58,6 +59,7 @@ def train_by(
     progress: bool = False,
     until_converged: bool | NoRise = False,
     adam: Mapping[str, Any] | None = None,
+    objective: Objective | None = None,
 ) -> FitRecord:
     """Train by Adam, with a lower rate in the second half of the steps.
 
@@ -68,6 +70,7 @@ def train_by(
     :param progress: True to show a progress bar.
     :param until_converged: as in :func:`gpflow_gi.fit`.
     :param adam: arguments of :func:`gpflow_gi.fit` for another optimizer or learning rate.
+    :param objective: as in :func:`gpflow_gi.fit`.
     :return: the record of the run.
     :raises ValueError: as :func:`gpflow_gi.fit`.
     :raises gpflow_gi.training.NonFiniteError: as :func:`gpflow_gi.fit`.
@@ -84,6 +87,7 @@ def train_by(
         num_samples=numbers.num_samples if is_sampled(model) else None,
         kl_warmup=numbers.kl_warmup,
         until_converged=until_converged,
+        objective=objective,
         progress=progress,
         seed=seed,
     )

@@ -33,11 +33,12 @@ class Standardiser:
     constant: NDArray[np.bool_] | bool = False
 
     @classmethod
-    def fit(cls, values: Array) -> "Standardiser":
+    def fit(cls, values: Array, weights: Array | None = None) -> "Standardiser":
         """Take mean and (population) standard deviation of the columns.
 
         :param values: [N, D], finite, with N >= 1. The differences within a column must be finite
             too; for values from -1e308 to 1e308 they are not.
+        :param weights: [N], positive: rows count so many times; None for once.
         :return: the map, of D columns.
         :raises ValueError: if there are no rows or no columns, if a value is not finite, or if a
             difference is not.
@@ -56,8 +57,12 @@ class Standardiser:
             )
         constant = span == 0
         unit = (values - low) / np.where(constant, 1.0, span)
-        mean = low + span * unit.mean(axis=0)
-        return cls(mean, np.where(constant, 1.0, span * unit.std(axis=0)), constant)
+        if weights is None:
+            mean, deviation = unit.mean(axis=0), unit.std(axis=0)
+        else:
+            mean = np.average(unit, axis=0, weights=weights)
+            deviation = np.sqrt(np.average(np.square(unit - mean), axis=0, weights=weights))
+        return cls(low + span * mean, np.where(constant, 1.0, span * deviation), constant)
 
     def transform(self, values: Array) -> Array:
         """The standardised values, which have no unit.

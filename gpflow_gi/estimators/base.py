@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, check_X_y
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..core.validation import is_one_of, refuse_masked, shown, true_or_false
 from ..datasets import Standardiser
@@ -59,16 +59,20 @@ class Estimator(BaseEstimator):
     def _build(self, X: Array, Y: Array, likelihood: Likelihood, **settings: Any) -> DeepGP:
         """Build the model; `settings` are the number of inducing points and a seed."""
 
-    def _train(self, X: Array, Y: Array, likelihood: Likelihood) -> None:
+    def _train(
+        self, X: Array, Y: Array, likelihood: Likelihood, weights: Array | None = None
+    ) -> None:
         """Fit the inputs' scaling and the model.
 
         :param X: [N, D], as given by the user.
         :param Y: [N, Q], as the likelihood takes them.
+        :param weights: [N], of the rows, positive; None for equal ones.
         :raises ValueError: if a parameter has an invalid value.
         """
         from ..benchmark.budgets import Budget
         from ..benchmark.train import inducing_for, train_by
         from ..core.validation import positive_integer, positive_number
+        from ..objectives import WeightedBound
         from ..training import LinearTail, NoRise
         from ..training.adam import Adam
 
@@ -82,7 +86,7 @@ class Estimator(BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31))
         going_on = self._goes_on()
         if not going_on:
-            self.input_scaling_ = Standardiser.fit(X)
+            self.input_scaling_ = Standardiser.fit(X, weights)
         X = self.input_scaling_.transform(X)
         if going_on:
             model = self.model_
@@ -108,7 +112,14 @@ class Estimator(BaseEstimator):
             "optimizer": Adam(learning_rate, beta_2=0.99, jit_compile=False),
         }
         self.fit_record_ = train_by(
-            budget, model, (X, Y), seed=seed, progress=self.verbose, until_converged=rule, adam=adam
+            budget,
+            model,
+            (X, Y),
+            seed=seed,
+            progress=self.verbose,
+            until_converged=rule,
+            adam=adam,
+            objective=None if weights is None else WeightedBound(weights),
         )
         self.n_iter_ = self.fit_record_.step
         self.model_ = model
@@ -156,6 +167,22 @@ class Estimator(BaseEstimator):
             self.feature_names_in_ = np.array(given.columns, dtype=object)
             self.n_features_in_ = len(given.columns)
         return check_X_y(X, y, dtype=np.float64, **checks)
+
+    def _weighted(self, X: Array, y: Any, sample_weight: Any) -> tuple[Array, Any, Array | None]:
+        """Rows without those of weight zero, and the weights of the others.
+
+        :param sample_weight: [N], or None.
+        :raises ValueError: if they are not finite numbers of at least zero, one for each row, or if
+            all are zero.
+        """
+        if sample_weight is None:
+            return X, y, None
+        refuse_masked("sample_weight", sample_weight)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        there = weights > 0
+        if not there.any():
+            raise ValueError("sample_weight is zero for every row: there is nothing to train on.")
+        return X[there], y[there], weights[there]
 
     def _scaled(self, X: Any) -> Array:
         """Scale inputs for predictions: [N, D]."""

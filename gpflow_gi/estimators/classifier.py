@@ -20,15 +20,18 @@ class Classifier(ClassifierMixin, Estimator):
 
     classes_: Any
 
-    def fit(self: C, X: Any, y: Any) -> C:
+    def fit(self: C, X: Any, y: Any, sample_weight: Any = None) -> C:
         """Train on rows.
 
         :param X: inputs, [N, D].
         :param y: labels of any kind, [N].
+        :param sample_weight: [N], at least 0: a row of weight 2 counts as two, see
+            :class:`gpflow_gi.objectives.WeightedBound`; classes are those of rows with weight. None
+            for equal weights of 1.
         :return: the estimator itself.
         :raises ValueError: if the inputs are not finite numbers, if the labels are of one class,
-            of mixed types or continuous, if inputs and labels differ in number, or if a parameter
-            is invalid.
+            of mixed types or continuous, if inputs and labels differ in number, if a parameter is
+            invalid, or if a weight is negative or all are zero.
         :raises gpflow_gi.training.NonFiniteError: if the bound stops being finite in training.
         """
         refuse_masked("X", X)
@@ -36,6 +39,7 @@ class Classifier(ClassifierMixin, Estimator):
         X, y = self._checked(X, y)
         _check_types(y)
         check_classification_targets(y)
+        X, y, weights = self._weighted(X, y, sample_weight)
         known = self.classes_ if self._goes_on() else None
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) == 1 and known is None:
@@ -46,7 +50,7 @@ class Classifier(ClassifierMixin, Estimator):
             labels = np.searchsorted(known, y)
         self.classes_ = classes if known is None else known
         likelihood = self._likelihood(len(self.classes_))
-        self._train(X, labels.astype(np.float64)[:, None], likelihood)
+        self._train(X, labels.astype(np.float64)[:, None], likelihood, weights)
         return self
 
     def _likelihood(self, num_classes: int) -> Any:

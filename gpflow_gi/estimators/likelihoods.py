@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 NAMES = ("gaussian", "student-t", "heteroskedastic", "poisson", "bernoulli")
 
 
-def of_targets(likelihood: Any, Y: Array) -> tuple[Likelihood, Standardiser]:
+def of_targets(
+    likelihood: Any, Y: Array, weights: Array | None = None
+) -> tuple[Likelihood, Standardiser]:
     """A likelihood for targets, and the scaling under which it takes them.
 
     Targets of likelihoods whose noise has a scale are standardised: "gaussian", "student-t",
@@ -24,6 +26,7 @@ def of_targets(likelihood: Any, Y: Array) -> tuple[Likelihood, Standardiser]:
 
     :param likelihood: one of :data:`NAMES`, or a GPflow likelihood, which is copied.
     :param Y: [N, Q].
+    :param weights: [N], of the rows; None for equal ones.
     :raises ValueError: if there is no such likelihood, or if the targets do not fit it.
     """
     import gpflow
@@ -66,7 +69,7 @@ def of_targets(likelihood: Any, Y: Array) -> tuple[Likelihood, Standardiser]:
     if isinstance(made, Bernoulli) and not np.all(np.isin(Y, (0, 1))):
         raise ValueError("A Bernoulli likelihood takes 0 and 1, but y holds other numbers.")
     if isinstance(made, Gaussian | StudentT | HeteroskedasticTFPConditional):
-        return made, Standardiser.fit(Y)
+        return made, Standardiser.fit(Y, weights)
     return made, Standardiser(np.zeros(Y.shape[1]), np.ones(Y.shape[1]))
 
 

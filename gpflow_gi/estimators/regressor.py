@@ -27,20 +27,23 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
     target_shape_: tuple[int, ...]
     target_scaling_: Standardiser
 
-    def fit(self: R, X: Any, y: Any) -> R:
+    def fit(self: R, X: Any, y: Any, sample_weight: Any = None) -> R:
         """Train on rows.
 
         :param X: inputs, [N, D]; or a data frame, see `preprocess`.
         :param y: targets, [N] or [N, Q].
+        :param sample_weight: [N], at least 0: a row of weight 2 counts as two, see
+            :class:`gpflow_gi.objectives.WeightedBound`. None for equal weights of 1.
         :return: the estimator itself.
-        :raises ValueError: if they are not finite numbers, if they differ in number, or if a
-            parameter is invalid.
+        :raises ValueError: if they are not finite numbers, if they differ in number, if a
+            parameter is invalid, or if a weight is negative or all are zero.
         :raises gpflow_gi.training.NonFiniteError: if the bound stops being finite in training.
         """
         going_on = self._goes_on()
         refuse_masked("X", X)
         refuse_masked("y", y)
         X, y = self._checked(X, y, multi_output=True, y_numeric=True)
+        X, y, weights = self._weighted(X, y, sample_weight)
         Y = real_array("y", y).astype(np.float64).reshape(len(X), -1)
         if going_on and y.shape[1:] != self.target_shape_:
             raise ValueError(
@@ -48,10 +51,10 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
                 f"of {self.target_shape_} after the rows."
             )
         wanted = "gaussian" if is_one_of(self.likelihood, ["auto"]) else self.likelihood
-        likelihood, scaling = likelihoods.of_targets(wanted, Y)
+        likelihood, scaling = likelihoods.of_targets(wanted, Y, weights)
         if not going_on:
             self.target_shape_, self.target_scaling_ = y.shape[1:], scaling
-        self._train(X, self.target_scaling_.transform(Y), likelihood)
+        self._train(X, self.target_scaling_.transform(Y), likelihood, weights)
         return self
 
     @overload

@@ -156,6 +156,13 @@ class WeightPosterior(Predictive):
         log_likelihood = self.network.log_likelihood(draws.theta)
         return tf.reduce_mean(log_likelihood), -tf.reduce_mean(draws.log_p_minus_log_q)
 
+    def row_terms(
+        self, data: Any, num_samples: int | None = None, seed: Seed = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        if self.is_of_target:
+            raise ValueError("A target's density is of all data at once: it has no terms of rows.")
+        return super().row_terms(data, num_samples, seed)
+
     def log_importance_weights(self, data: Any, num_samples: int, seed: Seed = None) -> tf.Tensor:
         """Compute log p(Y, theta) - log q(theta) for S draws; see
         :class:`~gpflow_gi.models.Predictive`.

@@ -6,5 +6,14 @@ from .frozen_posterior import FrozenPosterior
 from .function_draws import FunctionDraws
 from .no_density import NoDensityError
 from .predictive import Predictive
+from .summary import print_summary
 
-__all__ = ["DeepGP", "Draws", "FrozenPosterior", "FunctionDraws", "NoDensityError", "Predictive"]
+__all__ = [
+    "DeepGP",
+    "Draws",
+    "FrozenPosterior",
+    "FunctionDraws",
+    "NoDensityError",
+    "Predictive",
+    "print_summary",
+]

@@ -85,6 +85,23 @@ class Bounds(TrainingLoss):
         :raises ValueError: if the data do not fit the model, or have no rows.
         :raises NoDensityError: if the posterior has no density.
         """
+        log_likelihoods, kl = self.row_terms(data, num_samples, seed)
+        # N/B sum_n 1/S sum_s E log p(y_n | f_n)
+        return float(self.num_data) * tf.reduce_mean(log_likelihoods), kl
+
+    def row_terms(
+        self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """The expected log likelihood of each row, and the KL divergence: see :meth:`bound_terms`.
+
+        :param data: X [B, D] and Y [B, Q].
+        :param num_samples: S; the model's own by default.
+        :param seed: see the class.
+        :return: [B], or [S, B] for each of S draws of the layers below the last, not scaled; and
+            [], in nats.
+        :raises ValueError: if the data do not fit the model, or have no rows.
+        :raises NoDensityError: if the posterior has no density.
+        """
         X, Y = self.check_data(data)
         if X.shape[0] == 0:
             raise ValueError("The bound needs at least one row of data, but X has none.")
@@ -95,11 +112,10 @@ class Bounds(TrainingLoss):
         if kl is None:
             raise NoDensityError(self.why_no_density())
         mean, variance = draws.moments(X, fold_in(seed, 1))
-        # N/B sum_n 1/S sum_s E log p(y_n | f_n)
         log_likelihoods = integration.variational_expectations(
             self.likelihood, X, mean, variance, Y, fold_in(seed, 2)
         )
-        return float(self.num_data) * tf.reduce_mean(log_likelihoods), kl
+        return log_likelihoods, kl
 
     @check_shapes("return: []")
     def iwbo(self, data: tuple[Any, Any], num_samples: int, seed: Seed = None) -> tf.Tensor:

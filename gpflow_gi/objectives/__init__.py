@@ -7,5 +7,6 @@ from .augmented import AugmentedBound
 from .elbo import Elbo
 from .objective import Objective
 from .tempered import TemperedBound
+from .weighted import WeightedBound
 
-__all__ = ["AugmentedBound", "Elbo", "Objective", "TemperedBound"]
+__all__ = ["AugmentedBound", "Elbo", "Objective", "TemperedBound", "WeightedBound"]

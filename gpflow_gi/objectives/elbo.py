@@ -54,13 +54,25 @@ class Elbo(_OfTheBound):
     name = "ELBO"
 
 
-def _of_svgp(model: gpflow.models.SVGP, batch: Batch) -> Terms:
-    kl = model.prior_kl()
-    if type(model).elbo is not gpflow.models.SVGP.elbo:
-        return model.elbo(batch) + kl, kl
-    # The first term of SVGP.elbo alone: elbo + KL would compute the KL term twice.
+def row_terms(
+    model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """The expected log likelihood of each row, and the KL divergence.
+
+    :return: [B] or [S, B], and [], in nats.
+    """
+    if hasattr(model, "row_terms"):
+        return model.row_terms(batch, num_samples=num_samples, seed=seed)
     X, Y = batch
     mean, variance = model.predict_f(X)
-    per_row = model.likelihood.variational_expectations(X, mean, variance, Y)
-    num_data = X.shape[0] if model.num_data is None else model.num_data
+    return model.likelihood.variational_expectations(X, mean, variance, Y), model.prior_kl()
+
+
+def _of_svgp(model: gpflow.models.SVGP, batch: Batch) -> Terms:
+    if type(model).elbo is not gpflow.models.SVGP.elbo:
+        kl = model.prior_kl()
+        return model.elbo(batch) + kl, kl
+    # The first term of SVGP.elbo alone: elbo + KL would compute the KL term twice.
+    per_row, kl = row_terms(model, batch, None, tf.zeros([2], tf.int32))
+    num_data = batch[0].shape[0] if model.num_data is None else model.num_data
     return tf.cast(num_data, per_row.dtype) * tf.reduce_mean(per_row), kl

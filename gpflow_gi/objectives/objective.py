@@ -10,8 +10,9 @@ import tensorflow as tf
 Terms: TypeAlias = tuple[tf.Tensor, tf.Tensor]
 """Expected log likelihood [], scaled to all rows, and KL divergence [], in nats."""
 
-Batch: TypeAlias = tuple[tf.Tensor, tf.Tensor]
-"""Inputs X [B, D], or images [B, H, W, C], and targets Y [B, Q]."""
+Batch: TypeAlias = tuple[tf.Tensor, ...]
+"""Inputs X [B, D], or images [B, H, W, C], and targets Y [B, Q]; with the weights of rows, [B], if
+the objective has any."""
 
 
 class Objective(ABC):
@@ -38,6 +39,10 @@ class Objective(ABC):
 
     augment: Callable[[tf.Tensor, tf.Tensor], Any] | None = None
     """Function from a step's rows X [B, ...] and a seed [2] to the rows used, or None."""
+
+    weights: tf.Tensor | None = None
+    """Weights of the rows of the data, [N]; None for none. Those of a step's rows are the third
+    part of its batch."""
 
     shows_elbo: bool = True
     """True if progress and record also show the ELBO, which takes one pass for each report; False

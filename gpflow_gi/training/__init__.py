@@ -1,5 +1,6 @@
 """Training: :func:`gpflow_gi.fit`, the record that it returns, and its errors."""
 
+from . import trackers
 from .augmentation import augmented
 from .convergence import NoRise
 from .fit import fit
@@ -19,4 +20,5 @@ __all__ = [
     "Stop",
     "augmented",
     "fit",
+    "trackers",
 ]

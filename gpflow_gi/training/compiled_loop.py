@@ -30,7 +30,8 @@ class CompiledLoop:
     """A traced function of tensors and variables, to be called with variables of any run.
 
     :param function: of tensors, which reads and assigns variables.
-    :param inputs: tensors of the shapes and types that it will be called with, nested.
+    :param inputs: tensors of the shapes and types that it will be called with, or their specs,
+        nested.
     :param variables: all that it may read or assign.
     :param jit_compile: compile it with XLA.
     """
@@ -44,7 +45,10 @@ class CompiledLoop:
         jit_compile: bool,
     ) -> None:
         specs = tf.nest.map_structure(
-            lambda tensor: tf.TensorSpec(tensor.shape, tensor.dtype), tuple(inputs)
+            lambda one: (
+                one if isinstance(one, tf.TensorSpec) else tf.TensorSpec(one.shape, one.dtype)
+            ),
+            tuple(inputs),
         )
         # A concrete function: TensorFlow would count the traces of one run after the other as
         # retracing, and warn.

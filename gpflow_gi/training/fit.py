@@ -17,7 +17,7 @@ from .settings import Settings, objective_of
 
 def fit(
     model: Any,
-    data: tuple[Any, Any],
+    data: tuple[Any, Any] | tf.data.Dataset,
     *,
     steps: int,
     batch_size: int | None = None,
@@ -65,7 +65,14 @@ def fit(
     :param model: :class:`gpflow_gi.models.DeepGP` or another model with ``bound_terms(data,
         num_samples, seed)``, or :class:`gpflow.models.SVGP`. It is trained in place.
     :param data: X [N, D], or images [N, H, W, C], and Y [N, Q]; cast to
-        ``gpflow.default_float()``.
+        ``gpflow.default_float()``. Or a ``tf.data.Dataset`` of batches (X, Y) of equal shapes, one
+        for each step, for data that do not fit into memory; the model's `num_data` is then the
+        number of all rows. A dataset that ends is iterated again. Shuffling is the dataset's own::
+
+            batches = rows.shuffle(10_000, seed=0).batch(256, drop_remainder=True).prefetch(2)
+            fit(model, batches, steps=1000)
+
+        `batch_size`, `checkpoint_dir`, `jit_compile` and `strategy` are refused with it.
     :param steps: total number of steps, at most. A resumed run takes the missing ones.
     :param batch_size: rows per step, drawn without replacement; each epoch drops the remainder.
         None, or N and above, for all rows.

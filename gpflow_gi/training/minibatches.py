@@ -12,6 +12,9 @@ from .streams import Streams
 Held: TypeAlias = tuple[tf.Tensor, tf.Tensor]
 """An epoch's number, [] int64, and its permutation, [N] int32, passed from step to step."""
 
+Rows: TypeAlias = tuple[tf.Tensor, ...]
+"""X, Y and, if rows have weights, these."""
+
 
 class Minibatches:
     """The rows of each step.
@@ -23,7 +26,7 @@ class Minibatches:
 
     The permutation is a function of (seed, epoch) alone, so a run can start at any step.
 
-    :param data: X [N, D] and Y [N, P].
+    :param data: X [N, D] and Y [N, P], and weights [N] if there are any.
     :param batch_size: B, at most N; None for all rows at every step.
     :param seed: seed of the run, [2].
     :param jit_compile: True if XLA will compile it. The permutations are then different.
@@ -32,7 +35,7 @@ class Minibatches:
 
     def __init__(
         self,
-        data: tuple[tf.Tensor, tf.Tensor],
+        data: Rows,
         batch_size: int | None,
         seed: tf.Tensor,
         jit_compile: bool = False,
@@ -47,20 +50,38 @@ class Minibatches:
         self._num_rows = int(data[0].shape[0])
         self._steps_per_epoch = 1 if batch_size is None else self._num_rows // batch_size
 
-    def of(self, data: tuple[tf.Tensor, tf.Tensor], seed: tf.Tensor) -> Minibatches:
+    def of(self, data: Rows, seed: tf.Tensor) -> Minibatches:
         """The same of other data of these shapes, or of placeholders for them."""
         return Minibatches(data, self._batch_size, seed, self._jit_compile, self._num_replicas)
+
+    @property
+    def most_steps(self) -> int | None:
+        """The largest number of steps of one compiled call; None for any."""
+        return None
+
+    @property
+    def specs(self) -> tuple[tf.TensorSpec, ...]:
+        """Shapes and types of the data that a compiled loop takes."""
+        return tuple(tf.TensorSpec(part.shape, part.dtype) for part in self.data)
+
+    def ready(self, start: int, stop: int, held: Held) -> Held:
+        """Have the rows of the steps from `start` to before `stop`, and those of step `start`.
+
+        :return: what to pass to the first of them.
+        """
+        return held
 
     def initially(self) -> Held:
         """No permutation yet: the first step draws it."""
         size = 0 if self._batch_size is None else self._num_rows
         return tf.constant(-1, tf.int64), tf.zeros([size], tf.int32)
 
-    def batch(self, step: tf.Tensor, held: Held) -> tuple[tuple[tf.Tensor, tf.Tensor], Held]:
+    def batch(self, step: tf.Tensor, held: Held) -> tuple[Rows, Held]:
         """The rows of one step, and the permutation to hold for the next.
 
         :param step: [], int64, counting from 0.
-        :return: X [B, D] and Y [B, P]; what to pass at the next step.
+        :return: X [B, D] and Y [B, P], and weights [B] if there are any; what to pass at the next
+            step.
         """
         if self._batch_size is None:
             return self.data, held
@@ -71,8 +92,7 @@ class Minibatches:
         first = tf.cast(step % self._steps_per_epoch, tf.int32) * self._batch_size
         # A slice would do, but outside a loop XLA compiles a new one for every position.
         rows = tf.gather(permutation, first + tf.range(self._batch_size))
-        X, Y = self.data
-        return (tf.gather(X, rows), tf.gather(Y, rows)), (epoch, permutation)
+        return tuple(tf.gather(part, rows) for part in self.data), (epoch, permutation)
 
     def _permutation(self, epoch: tf.Tensor) -> tf.Tensor:
         seed = fold_in(self.streams.permutations, epoch)

@@ -13,11 +13,14 @@ class Pace:
 
     :param steps: number of steps of the whole run.
     :param window: steps; a call ends at each multiple of it. None for no such ends.
+    :param most: largest number of steps of a call; None for no other limit than the above.
     """
 
-    def __init__(self, steps: int, window: int | None = None) -> None:
+    def __init__(self, steps: int, window: int | None = None, most: int | None = None) -> None:
         self.num_steps = 1
         self._most = max(1, steps // FEWEST_CALLS)
+        if most is not None:
+            self._most = min(self._most, most)
         self._steps = steps
         self._window = window
 

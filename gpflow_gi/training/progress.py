@@ -87,6 +87,6 @@ def describe(report: Report, num_rows: int) -> str:
     name = report.objective_name
     weight = "" if report.kl_weight == 1.0 else f" (KL x {report.kl_weight:#.2g})"
     text = f"{name}{weight} per row {report.objective / num_rows:.4f}"
-    if report.name != "ELBO" and not math.isnan(report.bound):
+    if report.name not in ("ELBO", "weighted bound") and not math.isnan(report.bound):
         text += f", ELBO per row {report.bound / num_rows:.4f}"
     return text

@@ -65,7 +65,10 @@ class Report:
 
     @property
     def bound(self) -> float:
-        """The ELBO, in nats: expected_log_likelihood - kl, whatever was maximised."""
+        """The ELBO, in nats: expected_log_likelihood - kl, whatever was maximised.
+
+        If the rows have weights, it is the bound with these weights.
+        """
         return self.expected_log_likelihood - self.kl
 
     @property

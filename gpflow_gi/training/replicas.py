@@ -13,18 +13,19 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from ..core.validation import shown
+from ..objectives.objective import Batch
 from .settings import Settings
 
 
 class Part(NamedTuple):
     """The part of a step that one replica computes.
 
-    :param batch: X [B', D] and Y [B', P].
+    :param batch: X [B', D] and Y [B', P], and weights [B'] if rows have any.
     :param seed: [2], seed of the bound's samples; a different one for each replica.
     :param fraction: share of the step's rows, B' / B.
     """
 
-    batch: tuple[tf.Tensor, tf.Tensor]
+    batch: Batch
     seed: tf.Tensor
     fraction: float
 
@@ -108,19 +109,18 @@ class Replicas:
         """A scope for variables that replicas share."""
         return self._strategy.scope()
 
-    def parts(self, batch: tuple[tf.Tensor, tf.Tensor], seeds: list[tf.Tensor]) -> list[Part]:
+    def parts(self, batch: Batch, seeds: list[tf.Tensor]) -> list[Part]:
         """Each replica's part of a step, as equal as possible.
 
-        :param batch: X [B, D] and Y [B, P].
+        :param batch: X [B, D] and Y [B, P], and weights [B] if rows have any.
         :param seeds: seeds of the step's samples, [2], one for each replica.
         """
         if self.num == 1:
             return [Part(batch, seeds[0], 1.0)]
-        X, Y = batch
-        B = int(X.shape[0])
+        B = int(batch[0].shape[0])
         ends = [B * replica // self.num for replica in range(self.num + 1)]
         return [
-            Part((X[first:last], Y[first:last]), seed, (last - first) / B)
+            Part(tuple(rows[first:last] for rows in batch), seed, (last - first) / B)
             for first, last, seed in zip(ends[:-1], ends[1:], seeds, strict=True)
         ]
 

@@ -11,6 +11,7 @@ from ..core.random import as_seed
 from ..core.validation import check_data
 from ..objectives import AugmentedBound, Elbo, TemperedBound
 from ..objectives.augmented import check_augment
+from . import dataset
 from .checkpoints import Checkpoints, describe_data, describe_parameters
 from .compiled_loop import kind_of
 from .convergence import shortcoming_of
@@ -31,7 +32,7 @@ class Run:
     """A run that is ready for its next step: the first, or the one after the latest checkpoint.
 
     :param model: the model, trained in place.
-    :param data: X and Y, as given by the caller.
+    :param data: X and Y, or a dataset of batches, as given by the caller.
     :param settings: settings, already checked.
     :raises TypeError: if model, data, optimizer or strategy are of the wrong type.
     :raises ValueError: if settings, model and data do not fit together, or if the folder of
@@ -43,17 +44,24 @@ class Run:
         self._objective = objective = settings.objective
         self._replicas = replicas = Replicas(settings.strategy)
         objective.check(model, settings.num_samples)
-        data = check_data(data)
-        self._num_rows = num_rows = int(data[0].shape[0])
-        batch_size = settings.batch_size
-        if batch_size is not None and batch_size >= num_rows:
-            batch_size = None
-        replicas.check_settings(batch_size or num_rows, settings)
         seed = as_seed(settings.seed)
-        check_num_data(model, num_rows, batch_size is not None or replicas.num > 1)
-        if hasattr(model, "check_data"):
-            # Images stay images here, for `augment`.
-            data = data[0], model.check_data(data)[1]
+        batch_size = settings.batch_size
+        minibatches: Minibatches
+        is_dataset = isinstance(data, tf.data.Dataset)
+        if is_dataset:
+            dataset.check_settings(model, settings)
+            minibatches = dataset.DatasetBatches(data, model, seed)
+            data, num_rows = minibatches.first, int(model.num_data)
+        else:
+            data = check_data(data)
+            num_rows = int(data[0].shape[0])
+            if batch_size is not None and batch_size >= num_rows:
+                batch_size = None
+            replicas.check_settings(batch_size or num_rows, settings)
+            check_num_data(model, num_rows, batch_size is not None or replicas.num > 1)
+            data = self._rows(model, *data)
+            minibatches = Minibatches(data, batch_size, seed, settings.jit_compile, replicas.num)
+        self._num_rows = num_rows
         if objective.augment is not None:
             check_augment(objective.augment, data[0][:batch_size])
 
@@ -74,16 +82,16 @@ class Run:
             variables,
             self._optimizer,
             schedule,
-            Minibatches(data, batch_size, seed, settings.jit_compile, replicas.num),
+            minibatches,
             replicas,
             kl_warmup=settings.kl_warmup,
             jit_compile=settings.jit_compile,
-            kind=self._kind(model, data, batch_size, schedule, variables),
+            kind=self._kind(model, minibatches, batch_size, schedule, variables),
         )
         S = settings.num_samples
         described = {
             "seed": seed.numpy().tolist(),
-            "batch_size": batch_size,
+            "batch_size": len(data[0]) if is_dataset else batch_size,
             "num_samples": getattr(model, "num_samples", None) if S is None else S,
             "kl_warmup": settings.kl_warmup,
             "temperature": objective.temperature,
@@ -96,7 +104,7 @@ class Run:
         self.record = FitRecord(described)
         self._checkpoints = None
         if settings.checkpoint_dir is not None:
-            described.update(describe_parameters(model), **describe_data(data))
+            described.update(describe_parameters(model), **describe_data(data[:2]))
             self._checkpoints = self._open_checkpoints(model, described)
             self.record = self._checkpoints.restore() or self.record
         if self.step > settings.steps:
@@ -106,7 +114,8 @@ class Run:
             )
         self._seconds = self.record.seconds
         rule = settings.until_converged
-        self._pace = Pace(settings.steps, None if rule is None else rule.window)
+        window = None if rule is None else rule.window
+        self._pace = Pace(settings.steps, window, minibatches.most_steps)
         changing = [*model.variables, *objective.trainable_variables, *self._optimizer.variables]
         self._snapshots = Snapshots(self._steps, changing)
         self._recoveries = Recoveries(
@@ -120,10 +129,24 @@ class Run:
             enabled=settings.recover,
         )
 
+    def _rows(self, model: Any, X: tf.Tensor, Y: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        """X and Y as the model has them, and the weights of the rows if the objective has any."""
+        if hasattr(model, "check_data"):
+            Y = model.check_data((X, Y))[1]  # images stay images here, for `augment`
+        weights = self._objective.weights
+        if weights is None:
+            return X, Y
+        if weights.shape[0] != X.shape[0]:
+            raise ValueError(
+                f"The objective has weights of {weights.shape[0]} rows, but the data has "
+                f"{X.shape[0]}."
+            )
+        return X, Y, weights
+
     def _kind(
         self,
         model: Any,
-        data: tuple[tf.Tensor, tf.Tensor],
+        minibatches: Minibatches,
         batch_size: int | None,
         schedule: Schedule | None,
         variables: list[tf.Variable],
@@ -133,7 +156,7 @@ class Run:
         if settings.strategy is not None:
             return None
         parts = {
-            "rows": [[list(rows.shape), rows.dtype] for rows in data],
+            "rows": [[spec.shape.as_list(), spec.dtype] for spec in minibatches.specs],
             "batch_size": batch_size,
             "num_samples": settings.num_samples,
             "kl_warmup": settings.kl_warmup,

@@ -11,6 +11,7 @@ import tensorflow as tf
 from ..core.jitter import jitter_scales
 from ..objectives.elbo import Elbo, _OfTheBound
 from ..objectives.objective import Objective
+from ..objectives.weighted import WeightedBound
 from .compiled_loop import CompiledLoop
 from .learning_rate import Schedule
 from .minibatches import Held, Minibatches
@@ -94,8 +95,9 @@ class TrainingSteps:
         self._replicas = replicas
         self._kl_warmup = kl_warmup
         of_the_bound = type(objective).terms is _OfTheBound.terms
-        self.has_elbo_terms = of_the_bound and objective.augment is None
-        """True if the steps' terms are those of the ELBO."""
+        of_rows = of_the_bound or isinstance(objective, WeightedBound)
+        self.has_elbo_terms = of_rows and objective.augment is None
+        """True if the steps' terms are those of the ELBO, or of its form for weighted rows."""
         self._elbo = objective if of_the_bound else Elbo() if objective.shows_elbo else None
         self._held = minibatches.initially()
         # A variable, assigned in the graph together with the parameters, so that the two still
@@ -122,7 +124,7 @@ class TrainingSteps:
         inputs = (
             self.step.read_value(),
             self._held,
-            self._minibatches.data,
+            self._minibatches.specs,
             self._minibatches.seed,
         )
         self._compiled = CompiledLoop.of(
@@ -142,6 +144,7 @@ class TrainingSteps:
         """
         assert self._compiled is not None, "compile comes first"
         start = int(self.step)
+        self._held = self._minibatches.ready(start, start + num_steps, self._held)
         try:
             # The number of steps is a tensor: one trace serves every number.
             with tf.init_scope():  # which pauses the caller's gradient tapes
@@ -175,7 +178,7 @@ class TrainingSteps:
 
     def parts_of(self, step: int) -> list[Part]:
         """The rows and the seed of a step, for each replica."""
-        held = self._minibatches.initially()
+        held = self._minibatches.ready(step, step + 1, self._minibatches.initially())
         parts, _ = self._parts(self._minibatches, tf.constant(step, tf.int64), held)
         return parts
 
@@ -216,11 +219,12 @@ class TrainingSteps:
     def _parts(
         self, minibatches: Minibatches, step: tf.Tensor, held: Held
     ) -> tuple[list[Part], Held]:
-        (X, Y), held = minibatches.batch(step, held)
+        batch, held = minibatches.batch(step, held)
         if self._objective.augment is not None:
+            X, *others = batch
             augmented = self._objective.augment(X, minibatches.streams.augmented_rows(step))
-            X = tf.ensure_shape(augmented, X.shape)
-        return self._replicas.parts((X, Y), minibatches.streams.samples(step)), held
+            batch = tf.ensure_shape(augmented, X.shape), *others
+        return self._replicas.parts(batch, minibatches.streams.samples(step)), held
 
     def _elbo_terms(
         self, elbo: Objective, minibatches: Minibatches, step: tf.Tensor, held: Held
@@ -231,7 +235,7 @@ class TrainingSteps:
         def of_part(part: Part) -> list[tf.Tensor]:
             return [tf.cast(part.of(tf.stack(self._terms(elbo, part))), tf.float64)]
 
-        parts = self._replicas.parts(batch, minibatches.streams.samples(step))
+        parts = self._replicas.parts(batch[:2], minibatches.streams.samples(step))
         return self._replicas.own(self._replicas.sum(of_part, parts)[0])
 
     def _update(self, gradients: list[tf.Tensor | None]) -> tf.Tensor:
@@ -252,7 +256,7 @@ class TrainingSteps:
         )
 
     def _run(
-        self, stop: tf.Tensor, held: Held, data: tuple[tf.Tensor, tf.Tensor], seed: tf.Tensor
+        self, stop: tf.Tensor, held: Held, data: tuple[tf.Tensor, ...], seed: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor | None, Held]:
         minibatches = self._minibatches.of(data, seed)
 

@@ -30,6 +30,7 @@ from gpflow_gi.posteriors import (
     Recorded,
 )
 from gpflow_gi.priors import NealPrior, ScalePrior, SpatialIWPrior, StandardPrior
+from gpflow_gi.training import trackers
 
 from .values import ARRAYS, CHOICES, COUNTS, FLAGS, LABELS, NAMES, NUMBERS, OBJECTS, PATHS, SEEDS
 
@@ -276,6 +277,13 @@ _add(
 )
 _add(
     "training",
+    "WeightedBound",
+    lambda weights: _fit(objective=gi.objectives.WeightedBound(weights)),
+    {"weights": np.ones(N)},
+    {"weights": "array"},
+)
+_add(
+    "training",
     "fit",
     lambda model: gi.fit(model, (X, Y), steps=1, progress=False),
     {},
@@ -288,6 +296,9 @@ _add(
     {},
     {"data": OBJECTS},
 )
+_add("training", "TensorBoard", trackers.TensorBoard, {}, {"log_dir": PATHS})
+_add("training", "WeightsAndBiases", trackers.WeightsAndBiases, {}, {"run": OBJECTS})
+_add("models", "print_summary", gi.models.print_summary, {}, {"model": OBJECTS})
 _add(
     "training",
     "augmented",
@@ -504,7 +515,7 @@ for _name in ("predict_f", "predict_y", "predict_y_components", "predict_f_sampl
         {},
         {"num_samples": COUNTS, "seed": SEEDS},
     )
-for _name in ("elbo", "bound_terms", "predict_log_density", "first_non_finite"):
+for _name in ("elbo", "bound_terms", "row_terms", "predict_log_density", "first_non_finite"):
     _add(
         "models",
         f"DeepGP.{_name}",

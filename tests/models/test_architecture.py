@@ -2,6 +2,7 @@
 
 import gpflow
 import numpy as np
+import pytest
 import tensorflow as tf
 
 import gpflow_gi as gi
@@ -52,3 +53,20 @@ def test_networks_and_blocks_and_kernels_of_each_output():
     last = gi.layers.GPLayer(kernels, 2, gi.posteriors.Prior())
     model = gi.models.DeepGP([last], gpflow.likelihoods.Gaussian(), num_data=3)
     assert "1  GPLayer  ? -> 2  Prior  Matern52, Linear  " in repr(model)
+
+
+def test_a_summary_is_lines_and_gpflows_table(capsys):
+    model = gi.architectures.build_deep_gp(X, Y, num_inducing=10)
+    gi.models.print_summary(model)
+    said = capsys.readouterr().out
+    gpflow.utilities.print_summary(model)
+    assert said == f"{model!r}\n\n{capsys.readouterr().out}"
+    gi.models.print_summary(gpflow.models.GPR((X, Y), gpflow.kernels.Linear()))
+    assert capsys.readouterr().out.lstrip().startswith("╒")
+    network = gi.architectures.build_bnn(X, Y, widths=(5,), num_inducing=10)
+    gi.models.print_summary(gi.inference.Samples(network, np.zeros((2, 26))))
+    said = capsys.readouterr().out
+    assert said.startswith("Samples of all weights of this network:\nDeepGP of ")
+    assert "DenseLayer  3 -> 5  Prior" in said
+    with pytest.raises(TypeError, match="must be a GPflow model, but is a str"):
+        gi.models.print_summary("model")

@@ -1,0 +1,52 @@
+"""The bound for rows that count more or less than once."""
+
+from typing import Any
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+
+from ..core.validation import finite_floats
+from .elbo import Elbo, row_terms
+from .objective import Batch, Objective, Terms
+
+
+class WeightedBound(Objective):
+    """The bound with a weight on each row: sum_n w_n E_q[log p(y_n | f_n)] - KL(q || p).
+
+    With whole numbers as weights it is the ELBO of rows that are repeated so often, and a row of
+    weight zero is not there. With others it is that of a likelihood to the powers w_n: multiply all
+    by one factor, and data count more or less against the prior (see :class:`TemperedBound`).
+
+    :param weights: [N], finite, at least 0 and not all 0: one for each row of the data.
+    :raises ValueError: if they are anything else.
+    """
+
+    name = "weighted bound"
+    shows_elbo = False
+
+    def __init__(self, weights: Any) -> None:
+        weights = finite_floats("weights", weights)
+        if np.ndim(weights) != 1:
+            raise ValueError(f"weights must have shape [N], but have shape {list(weights.shape)}.")
+        if np.any(weights < 0) or not np.any(weights > 0):
+            raise ValueError(
+                f"weights must be at least 0 and not all 0, but reach from {weights.min():.3g} to "
+                f"{weights.max():.3g}."
+            )
+        self.weights = gpflow.utilities.to_default_float(weights)
+
+    def check(self, model: Any, num_samples: int | None) -> None:
+        Elbo().check(model, num_samples)
+        if not hasattr(model, "row_terms") and hasattr(model, "bound_terms"):
+            raise TypeError(
+                f"WeightedBound needs a model with row_terms(data, num_samples, seed), but got "
+                f"{type(model).__name__}."
+            )
+
+    def terms(self, model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor) -> Terms:
+        X, Y, weights = batch
+        per_row, kl = row_terms(model, (X, Y), num_samples, seed)
+        num_data = X.shape[0] if model.num_data is None else model.num_data
+        # N/B sum_n w_n 1/S sum_s E log p(y_n | f_n)
+        return float(num_data) * tf.reduce_mean(weights * per_row), kl
