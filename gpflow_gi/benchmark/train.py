@@ -18,6 +18,7 @@ from gpflow_gi.architectures.start import centres
 from gpflow_gi.bounds import Estimate, estimate_elbo
 from gpflow_gi.metrics.held_out import predictive_components
 from gpflow_gi.models import NoDensityError, Predictive
+from gpflow_gi.objectives import ImportanceWeighted
 from gpflow_gi.training import FitRecord, NoRise, fit
 from gpflow_gi.training.learning_rate import falling_rate
 from gpflow_gi.training.record import notes_not_warnings
@@ -27,6 +28,9 @@ from .budgets import Budget
 from .methods import ALL_WEIGHTS, Method
 
 Array = NDArray[np.float64]
+
+NUM_LATENT_SAMPLES = 10
+"""Samples of each row's latent variables in the importance weighted bound of training."""
 
 MOST_NUMBERS = 50
 """Largest size of a recorded hyperparameter; larger ones are inducing points or weights."""
@@ -61,6 +65,9 @@ def train_by(
 ) -> FitRecord:
     """Train by Adam, with a lower rate in the second half of the steps.
 
+    A model with latent variables maximises the importance weighted bound: with the ELBO q(h) falls
+    back to the prior, and the model to one without them.
+
     :param numbers: numbers of steps, rows and samples, and rates.
     :param model: the model, trained in place.
     :param data: X and Y.
@@ -75,9 +82,11 @@ def train_by(
     if adam is None:
         first, last = numbers.learning_rate, numbers.last_learning_rate
         adam = {"learning_rate": falling_rate(first, last, numbers.steps)}
+    objective = ImportanceWeighted(NUM_LATENT_SAMPLES) if getattr(model, "latents", None) else None
     return fit(
         model,
         data,
+        objective=objective,
         steps=numbers.steps,
         batch_size=numbers.batch_size,
         **adam,

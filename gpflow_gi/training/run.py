@@ -54,6 +54,8 @@ class Run:
         if hasattr(model, "check_data"):
             # Images stay images here, for `augment`.
             data = data[0], model.check_data(data)[1]
+        if hasattr(model, "numbered"):
+            data = data[0], model.numbered(data[1])
         if objective.augment is not None:
             check_augment(objective.augment, data[0][:batch_size])
 
