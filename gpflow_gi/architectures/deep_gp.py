@@ -15,12 +15,13 @@ from gpflow.likelihoods import Gaussian, Likelihood
 from ..core.validation import (
     all_finite,
     is_one_of,
+    non_negative_integer,
     numpy_seed,
     positive_integer,
     shown,
 )
 from ..kernels import KernelBasis
-from ..layers import GPLayer
+from ..layers import GPLayer, LatentVariableLayer
 from ..models import DeepGP
 from ..models.targets import check_likelihood, check_targets
 from ..posteriors import GlobalInducing, LocalInducing, Posterior, Prior
@@ -65,6 +66,7 @@ def build_deep_gp(
     mean_function: Literal["linear", "zero"] = "linear",
     kernel: Kernel | Callable[[int], Kernel] | Sequence[Kernel] | None = None,
     likelihood: Likelihood | None = None,
+    latent_dim: int = 0,
     num_samples: int = 1,
     seed: int = 0,
 ) -> DeepGP:
@@ -97,7 +99,8 @@ def build_deep_gp(
     :param inference: "global", "local" or "prior" for all layers, or a list with one per layer from
         the inputs up.
     :param num_inducing: M, for every layer; at most the number of different rows of X.
-    :param hidden_dim: width of the hidden layers; D by default, but at most 30.
+    :param hidden_dim: width of the hidden layers; that of their inputs, D, by default, but at most
+        30.
     :param mean_function: of the hidden layers: "linear" for those above, which are skip
         connections, or "zero": their pseudo-outputs start where the mean functions would have
         been, with a kernel of variance 1, so the start is nearly the same function under another
@@ -107,6 +110,10 @@ def build_deep_gp(
         one lengthscale per input.
     :param likelihood: a GPflow likelihood; by default Gaussian, with a learned noise variance that
         starts at 0.1.
+    :param latent_dim: L, the number of latent variables of each row, which a
+        :class:`~gpflow_gi.layers.LatentVariableLayer` with free posteriors appends to X: for noise
+        that is not Gaussian or differs between inputs. The first layer then has D + L inputs, and
+        hidden layers are D + L wide by default. 0 for none.
     :param num_samples: S, the number of samples of the bound in training.
     :param seed: for k-means, an integer from 0 to 2^32 - 1.
     :return: the model, not trained yet.
@@ -127,7 +134,8 @@ def build_deep_gp(
     output_dim = output_dim_for(likelihood, Y.shape[1])
     check_targets(likelihood, Y, output_dim)
     warn_of_scale(X, Y, likelihood)
-    D = X.shape[1]
+    latent_dim = non_negative_integer("latent_dim", latent_dim)
+    D = X.shape[1] + latent_dim
     width = min(D, LARGEST_HIDDEN_DIM) if hidden_dim is None else hidden_dim
     width = positive_integer("hidden_dim", width)
     if not is_one_of(mean_function, ("linear", "zero")):
@@ -143,8 +151,16 @@ def build_deep_gp(
     if set(methods) == {"prior"}:
         num_inducing = 1  # no inducing points are kept
     U = centres(X, num_inducing, seed)
-    layers = []
+    layers: list[Any] = []
     F, Z = X, U  # rows and inducing points below a layer, if every layer were its mean
+    if latent_dim:
+        latents = LatentVariableLayer(latent_dim, num_data=len(X))
+        latents.connect(X.shape[1], len(U))
+        F, Z = (
+            np.hstack([rows, np.asarray(h)])
+            for rows, h in ((X, latents.q_mu), (U, latents.inducing_latents))
+        )
+        layers.append(latents)
     for method, layer_kernel in zip(methods[:-1], kernels[:-1], strict=True):
         W = _linear_map(F, width)
         V = Z @ W if is_zero else np.zeros((len(U), width))

@@ -35,6 +35,7 @@ LAKSHMINARAYANAN = (
     "Lakshminarayanan, Pritzel & Blundell 2017, Simple and scalable predictive uncertainty "
     "estimation using deep ensembles"
 )
+SALIMBENI_LATENT = "Salimbeni et al. 2019, Deep GPs with importance-weighted variational inference"
 OURS = "settings of ours"
 
 MODELS = ("linear", "gp", "svgp", "deep-gp", "bnn")
@@ -185,6 +186,13 @@ METHODS: dict[str, Method] = {
         ),
         Method("svgp", "Sparse GP", "svgp", HENSMAN),
         *_deep_gps(),
+        Method(
+            "dgp-global-2-latent",
+            "Deep GP, global, 2 layers, latent variable",
+            "deep-gp",
+            f"{SALIMBENI_LATENT}; {OURS}",
+            {"inference": "global", "num_layers": 2, "latent_dim": 1},
+        ),
         *_networks(),
         *_networks_with_optimal_top(),
         *_networks_at_once(),

@@ -18,7 +18,7 @@ from gpflow_gi.architectures.start import centres
 from gpflow_gi.bounds import Estimate, estimate_elbo
 from gpflow_gi.metrics.held_out import predictive_components
 from gpflow_gi.models import NoDensityError, Predictive
-from gpflow_gi.objectives import Objective
+from gpflow_gi.objectives import ImportanceWeighted, Objective
 from gpflow_gi.training import FitRecord, NoRise, fit
 from gpflow_gi.training.learning_rate import falling_rate
 from gpflow_gi.training.record import notes_not_warnings
@@ -28,6 +28,9 @@ from .budgets import Budget
 from .methods import ALL_WEIGHTS, Method
 
 Array = NDArray[np.float64]
+
+NUM_LATENT_SAMPLES = 10
+"""Samples of each row's latent variables in the importance weighted bound of training."""
 
 MOST_NUMBERS = 50
 """Largest size of a recorded hyperparameter; larger ones are inducing points or weights."""
@@ -63,6 +66,9 @@ def train_by(
 ) -> FitRecord:
     """Train by Adam, with a lower rate in the second half of the steps.
 
+    A model with latent variables maximises the importance weighted bound: with the ELBO q(h) falls
+    back to the prior, and the model to one without them.
+
     :param numbers: numbers of steps, rows and samples, and rates.
     :param model: the model, trained in place.
     :param data: X and Y.
@@ -70,7 +76,7 @@ def train_by(
     :param progress: True to show a progress bar.
     :param until_converged: as in :func:`gpflow_gi.fit`.
     :param adam: arguments of :func:`gpflow_gi.fit` for another optimizer or learning rate.
-    :param objective: as in :func:`gpflow_gi.fit`.
+    :param objective: as in :func:`gpflow_gi.fit`; the bound, or that above, by default.
     :return: the record of the run.
     :raises ValueError: as :func:`gpflow_gi.fit`.
     :raises gpflow_gi.training.NonFiniteError: as :func:`gpflow_gi.fit`.
@@ -78,6 +84,8 @@ def train_by(
     if adam is None:
         first, last = numbers.learning_rate, numbers.last_learning_rate
         adam = {"learning_rate": falling_rate(first, last, numbers.steps)}
+    if objective is None and getattr(model, "latents", None):
+        objective = ImportanceWeighted(NUM_LATENT_SAMPLES)
     return fit(
         model,
         data,

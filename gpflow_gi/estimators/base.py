@@ -90,6 +90,11 @@ class Estimator(BaseEstimator):
         X = self.input_scaling_.transform(X)
         if going_on:
             model = self.model_
+            if model.latents and model.num_data != len(X):
+                raise ValueError(
+                    f"warm_start goes on with a model that has latent variables of "
+                    f"{model.num_data} rows, but X has {len(X)} rows."
+                )
             model.num_data = len(X)
         else:
             number = inducing_for(X, num_inducing)

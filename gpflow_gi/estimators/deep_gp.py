@@ -22,6 +22,7 @@ class _DeepGPEstimator(Estimator):
         inference: Any = "global",
         num_inducing: int = 100,
         kernel: Any = None,
+        latent_dim: int = 0,
         steps: int = 1000,
         batch_size: int = 256,
         learning_rate: float = 0.03,
@@ -41,6 +42,9 @@ class _DeepGPEstimator(Estimator):
         :param num_inducing: largest number of inducing points; at most one per different row.
         :param kernel: see :func:`gpflow_gi.architectures.build_deep_gp`; by default a squared
             exponential with one lengthscale per input.
+        :param latent_dim: number of latent variables of each row, for noise that is not Gaussian;
+            training then maximises the importance weighted bound, which takes longer. See
+            :class:`gpflow_gi.layers.LatentVariableLayer`.
         :param steps: number of steps of Adam.
         :param batch_size: largest number of rows of a step.
         :param learning_rate: learning rate of Adam in the first half of the steps; in the second
@@ -67,6 +71,7 @@ class _DeepGPEstimator(Estimator):
         self.inference = inference
         self.num_inducing = num_inducing
         self.kernel = kernel
+        self.latent_dim = latent_dim
         self.steps = steps
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -88,6 +93,7 @@ class _DeepGPEstimator(Estimator):
             num_layers=self.num_layers,
             inference=self.inference,
             kernel=self.kernel,
+            latent_dim=self.latent_dim,
             likelihood=likelihood,
             **settings,
         )

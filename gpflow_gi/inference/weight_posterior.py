@@ -158,7 +158,7 @@ class WeightPosterior(Predictive):
 
     def row_terms(
         self, data: Any, num_samples: int | None = None, seed: Seed = None
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+    ) -> tuple[tf.Tensor, tf.Tensor | None, tf.Tensor]:
         if self.is_of_target:
             raise ValueError("A target's density is of all data at once: it has no terms of rows.")
         return super().row_terms(data, num_samples, seed)

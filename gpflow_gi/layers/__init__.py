@@ -5,14 +5,17 @@ from .conv import Conv2DLayer
 from .dense import DenseLayer
 from .deterministic import Deterministic
 from .gp import GPLayer
+from .latent import DataRows, LatentVariableLayer
 from .residual import Residual
 
 __all__ = [
     "ConditionedLayer",
     "Conv2DLayer",
+    "DataRows",
     "DenseLayer",
     "Deterministic",
     "GPLayer",
+    "LatentVariableLayer",
     "Layer",
     "LayerDraw",
     "LayerFunction",

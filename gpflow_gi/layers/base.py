@@ -179,6 +179,15 @@ class LayerDraw(ABC):
         :return: [N, P] or [S, N, P], and a draw.
         """
 
+    def groups(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """Values at groups of rows, for one draw: jointly over the rows of each group.
+
+        :param X: [G, N, D].
+        :param seed: [2], for what the draw does not determine.
+        :return: [G, N, P]. What groups share given the draw is not specified.
+        """
+        return self.extend(X, seed)[0]
+
     def extend_inducing(self, U: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, LayerDraw]:
         """Values at the inducing activations, and the draw conditioned on them.
 

@@ -200,6 +200,10 @@ class GPLayerDraw(LayerDraw):
         values = [draw.rows(X, fold_in(seed, i)) for i, draw in enumerate(self._draws)]
         return self._layer.mean(X) + tf.concat(values, axis=-1)
 
+    def groups(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        values = [draw.groups(X, fold_in(seed, i)) for i, draw in enumerate(self._draws)]
+        return self._layer.mean(X) + tf.concat(values, axis=-1)
+
     def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, GPLayerDraw]:
         return self._extended(X, seed, knows_u=False)
 
@@ -263,6 +267,14 @@ class _ProcessDraw:
         mean = linalg.transposed_product(A, self.z)
         eps = standard_normal(tf.shape(mean), seed, mean.dtype)
         return mean + tf.sqrt(self.basis.residual_variance(X, A))[..., None] * eps
+
+    def groups(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        A = self.basis(X)
+        mean = linalg.transposed_product(A, self.z)
+        identity = tf.eye(tf.shape(X)[-2], dtype=X.dtype)
+        covariance = self.basis.residual_covariance(X, A) + self.basis.jitter * identity
+        eps = standard_normal(tf.shape(mean), seed, mean.dtype)
+        return mean + tf.linalg.cholesky(covariance) @ eps
 
     def extend(self, X: tf.Tensor, seed: tf.Tensor) -> _ProcessDraw:
         basis = self.basis.extend(X)

@@ -13,6 +13,7 @@ from ..core.validation import shown
 from .base import ConditionedLayer, Layer, LayerDraw, LayerFunction
 from .deterministic import Deterministic, as_layers
 from .gp import GPLayer
+from .latent import LatentVariableLayer
 
 
 class Residual(Layer):
@@ -123,7 +124,7 @@ def every_layer(layers: Sequence[Layer | Deterministic]) -> Iterator[Layer]:
 
 
 def every_deterministic(layers: Sequence[Layer | Deterministic]) -> Iterator[Deterministic]:
-    """The layers without randomness, including those inside blocks."""
+    """The layers without randomness, including those inside blocks, and encoders."""
     return (layer for layer in _flattened(layers) if isinstance(layer, Deterministic))
 
 
@@ -133,6 +134,8 @@ def _flattened(layers: Sequence[Layer | Deterministic]) -> Iterator[Layer | Dete
             yield from _flattened([*layer.layers, *layer.shortcut])
         else:
             yield layer
+        if isinstance(layer, LatentVariableLayer) and layer.encoder is not None:
+            yield layer.encoder
 
 
 class _Chain:

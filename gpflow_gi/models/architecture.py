@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from ..layers import Deterministic, Layer, Residual
+from ..layers import Deterministic, LatentVariableLayer, Layer, Residual
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -63,6 +63,10 @@ def _chain(layers: Iterable[Any], below: Shape | None, indent: str = "  ") -> It
 def _parts(layer: Layer, below: Shape | None) -> Iterable[str]:
     yield type(layer).__name__
     yield f"{'?' if below is None else _written(below)} -> {_written(layer.output_shape)}"
+    if isinstance(layer, LatentVariableLayer):
+        yield "free" if layer.encoder is None else "encoder"
+        yield str(_of(layer))
+        return
     yield type(layer.posterior).__name__
     prior = layer.kernel if hasattr(layer, "kernel") else layer.prior
     each = prior if isinstance(prior, list | tuple) else [prior]

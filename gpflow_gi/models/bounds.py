@@ -12,6 +12,7 @@ from gpflow.likelihoods import Likelihood
 from ..core.pareto import k_hat
 from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import positive_integer
+from ..layers import DataRows
 from . import importance, integration, mixture
 from .draws import Draws
 from .finite import check_outputs
@@ -34,6 +35,26 @@ class Bounds(TrainingLoss):
 
     num_samples: int
     """S, the default number of samples of the bound."""
+
+    def data_rows(self, data: tuple[Any, Any]) -> DataRows:
+        """Rows of the data for a bound, checked.
+
+        :param data: X [B, D] and Y [B, Q], or Y [B, Q + 1] with the index of :meth:`numbered`.
+        :return: the rows.
+        :raises ValueError: if they do not fit the model.
+        """
+        return DataRows(*self.check_data(data))
+
+    def numbered(self, Y: tf.Tensor) -> tf.Tensor:
+        """Targets with the index of each row as a last column, if a layer needs it; else as given.
+
+        A :class:`~gpflow_gi.layers.LatentVariableLayer` with free posteriors needs it, to find the
+        rows of a minibatch.
+
+        :param Y: [N, Q], of all rows of the data.
+        :return: [N, Q], or [N, Q + 1].
+        """
+        return Y
 
     @abstractmethod
     def draw_for(
@@ -64,7 +85,8 @@ class Bounds(TrainingLoss):
         expected_log_likelihood, kl = self.bound_terms(data, num_samples, seed)
         elbo = expected_log_likelihood - kl
         if tf.executing_eagerly():
-            check_outputs(self.check_data(data), elbo, what="The bound")
+            rows = self.data_rows(data)
+            check_outputs([rows.X, rows.Y], elbo, what="The bound")
         return elbo
 
     @check_shapes("return[0]: []", "return[1]: []")
@@ -85,37 +107,40 @@ class Bounds(TrainingLoss):
         :raises ValueError: if the data do not fit the model, or have no rows.
         :raises NoDensityError: if the posterior has no density.
         """
-        log_likelihoods, kl = self.row_terms(data, num_samples, seed)
+        log_likelihoods, row_kl, kl = self.row_terms(data, num_samples, seed)
+        if row_kl is not None:
+            kl += float(self.num_data) * tf.reduce_mean(row_kl)
         # N/B sum_n 1/S sum_s E log p(y_n | f_n)
         return float(self.num_data) * tf.reduce_mean(log_likelihoods), kl
 
     def row_terms(
         self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """The expected log likelihood of each row, and the KL divergence: see :meth:`bound_terms`.
+    ) -> tuple[tf.Tensor, tf.Tensor | None, tf.Tensor]:
+        """The terms of the bound that belong to one row each, and the others.
 
         :param data: X [B, D] and Y [B, Q].
         :param num_samples: S; the model's own by default.
         :param seed: see the class.
-        :return: [B], or [S, B] for each of S draws of the layers below the last, not scaled; and
-            [], in nats.
+        :return: the expected log likelihood of each row, [B], or [S, B] for each of S draws of the
+            layers below the last, not scaled; the KL divergence of each row's latent variables,
+            [B], or None without any; and all other KL divergences, [], in nats.
         :raises ValueError: if the data do not fit the model, or have no rows.
         :raises NoDensityError: if the posterior has no density.
         """
-        X, Y = self.check_data(data)
-        if X.shape[0] == 0:
+        rows = self.data_rows(data)
+        if rows.X.shape[0] == 0:
             raise ValueError("The bound needs at least one row of data, but X has none.")
         seed = as_seed(seed)
         S = self.num_samples if num_samples is None else num_samples
-        draws = self.draw_for(X, S, seed)
+        draws = self.draw_for(rows.X, S, seed)
         kl = _kl(draws)
         if kl is None:
             raise NoDensityError(self.why_no_density())
-        mean, variance = draws.moments(X, fold_in(seed, 1))
+        mean, variance, row_kl = draws.moments_of_data(rows, fold_in(seed, 1))
         log_likelihoods = integration.variational_expectations(
-            self.likelihood, X, mean, variance, Y, fold_in(seed, 2)
+            self.likelihood, rows.X, mean, variance, rows.Y, fold_in(seed, 2)
         )
-        return log_likelihoods, kl
+        return log_likelihoods, row_kl, kl
 
     @check_shapes("return: []")
     def iwbo(self, data: tuple[Any, Any], num_samples: int, seed: Seed = None) -> tf.Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 from gpflow.kernels import Coregion
 from gpflow.likelihoods import Likelihood
 
-from ..layers import Deterministic, Layer, Residual
+from ..layers import Deterministic, LatentVariableLayer, Layer, Residual
 from ..layers.residual import every_layer
 from ..layers.weights import WeightLayer
 from ..posteriors import LocalInducing, Optimal
@@ -17,8 +17,8 @@ def describe(layer: Layer | Deterministic) -> str:
     """A layer's description in an error message."""
     if isinstance(layer, Deterministic):
         return repr(layer.function)
-    if isinstance(layer, Residual):
-        return "Residual"
+    if isinstance(layer, Residual | LatentVariableLayer):
+        return type(layer).__name__
     return f"{type(layer).__name__} with {type(layer.posterior).__name__}"
 
 
@@ -42,6 +42,11 @@ def check_last_layer(
             f"The last layer must be one of gpflow_gi.layers, since it is integrated against the "
             f"likelihood, but is {describe(layers[-1])}. A transformation of the outputs belongs "
             "into the likelihood."
+        )
+    if isinstance(layers[-1], LatentVariableLayer):
+        raise ValueError(
+            "The last layer is a LatentVariableLayer, which appends inputs for the layers above. "
+            "Let a GPLayer or a DenseLayer follow."
         )
     if not layers[-1].has_independent_outputs:
         raise ValueError(
@@ -110,7 +115,9 @@ def check_connections(layers: list[Layer | Deterministic], U: Any) -> None:
 
 def _check_index_columns(layers: list[Layer | Deterministic]) -> None:
     """Check that no kernel reads an index from a random output; a function may make indices."""
-    for below, layer in pairwise(layers):
+    # A latent variable layer passes on the columns that it gets.
+    others = [layer for layer in layers if not isinstance(layer, LatentVariableLayer)]
+    for below, layer in pairwise(others):
         if not isinstance(below, Layer) or not isinstance(layer, Layer):
             continue
         if any(isinstance(part, Coregion) for part in layer.submodules):
@@ -150,8 +157,39 @@ def _connect(
                 layer, shape, num_inducing, f" of the block at layer {i}{within}"
             )
             continue
+        if isinstance(layer, LatentVariableLayer):
+            if within:
+                raise ValueError(
+                    f"{name}: a block adds its shortcut, and cannot append latent variables. Put "
+                    "the layer below or above the block."
+                )
+            _connect_latent(layer, shape, num_inducing, layers[i:])
         shape = _connect_layer(layer, shape, num_inducing, name)
     return shape
+
+
+def _connect_latent(
+    layer: LatentVariableLayer,
+    shape: tuple[int, ...] | None,
+    num_inducing: int | None,
+    above: list[Layer | Deterministic],
+) -> None:
+    """Set the shapes of a layer; if nothing below tells its inputs, the layer above may."""
+    if shape is None and isinstance(above[0], Layer):
+        shape = above[0].input_shape
+        if isinstance(above[0].posterior, LocalInducing):
+            shape = tuple(above[0].posterior.inducing_inputs.shape[1:])
+        shape = None if shape is None else (shape[0] - layer.latent_dim,)
+    shape = layer.input_shape if shape is None else shape
+    if shape is None or shape[0] < 1:
+        raise ValueError(
+            "Nothing tells the number of inputs of a LatentVariableLayer. Give the model "
+            "inducing_inputs, or let a layer with inducing inputs of its own follow it, one column "
+            f"for each input and {layer.latent_dim} for the latent variables."
+        )
+    if len(shape) == 1:
+        used = any(uses_global_inducing(one) for one in above)
+        layer.connect(shape[0], num_inducing if used else None)
 
 
 def _connect_layer(

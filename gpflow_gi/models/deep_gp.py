@@ -30,16 +30,18 @@ from . import diagnostics, integration
 from .architecture import architecture
 from .connections import check_connections, check_inputs, check_last_layer, uses_global_inducing
 from .function_draws import FunctionDraws
+from .latent_bounds import LatentBounds
+from .latent_rows import check_latents
 from .layer_draws import LayerDraws
 from .no_density import NoDensityError
 from .pathwise_functions import PathwiseFunctions
-from .predictive import DEFAULT_FEATURES, Predictive
+from .predictive import DEFAULT_FEATURES
 from .propagation import Propagated, propagate_inducing
 from .remembered_functions import RememberedFunctions
 from .targets import check_likelihood
 
 
-class DeepGP(Predictive):
+class DeepGP(LatentBounds):
     """A chain of layers and a likelihood, with any mix of posteriors.
 
     The bound is that of Ober & Aitchison (2021), eq. 13 and 24, with the KL terms of each layer in
@@ -113,6 +115,7 @@ class DeepGP(Predictive):
                 )
                 U = None
         check_connections(self.layers, U)
+        check_latents(self, None if U is None else math.prod(U.shape[1:]))
         self.inducing_inputs = None if U is None else Parameter(U)
 
     def __repr__(self) -> str:

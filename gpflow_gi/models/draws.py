@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..core.random import fold_in, standard_normal
+from ..layers import DataRows
 
 
 class Draws(ABC):
@@ -41,6 +42,31 @@ class Draws(ABC):
         :param full_cov: True for the covariance over rows; for joint draws only.
         :return: the mean, [S, N, P], and the variance, [S, N, P], or covariance, [S, P, N, N].
         """
+
+    def moments_of_data(
+        self, rows: DataRows, seed: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor | None]:
+        """Mean and variance of f at rows of the data, for a bound.
+
+        They differ from :meth:`moments` if rows have latent variables with a posterior.
+
+        :param rows: B rows.
+        :param seed: [2].
+        :return: two of [S, B, P]; and the KL divergence of each row's latent variables, [B], or
+            None if it has none.
+        """
+        return (*self.moments(rows.X, seed), None)
+
+    def values_of_data(
+        self, rows: DataRows, seed: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor | float]:
+        """Values of f at rows of the data, for importance weights; for joint draws.
+
+        :param rows: B rows.
+        :param seed: [2].
+        :return: [S, B, P]; and log p - log q of the rows' latent variables, [S], or 0 without any.
+        """
+        return self(rows.X, seed), 0.0
 
     def settle(self, input_dim: int) -> None:  # noqa: B027
         """Compute now what all calls share and would otherwise be computed in the first call.

@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from ..core.random import fold_in
 from ..core.structure import Structure
+from ..layers import DataRows
 from . import integration
 from .no_density import NoDensityError
 
@@ -66,7 +67,9 @@ def _chunk(model: Any, X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Te
     ratio = draws.log_p_minus_log_q
     if ratio is None:
         raise NoDensityError(model.why_no_density())
-    log_weight = integration.log_prob(model.likelihood, X, draws(X, seed), Y) + ratio
+    rows = DataRows(X, Y, tf.range(X.shape[0]))
+    F, ratio_of_latents = draws.values_of_data(rows, seed)
+    log_weight = integration.log_prob(model.likelihood, X, F, Y) + ratio + ratio_of_latents
     return tf.broadcast_to(log_weight, [num_samples])
 
 

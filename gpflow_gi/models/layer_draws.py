@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..core.random import fold_in, standard_normal
-from ..layers import LayerDraw
+from ..layers import DataRows, LayerDraw
 from .draws import Draws
 from .propagation import Propagated
 
@@ -54,6 +54,24 @@ class LayerDraws(Draws):
             return self._for_each(mean, 2), self._for_each(covariance, 3)
         mean, variance = self._propagated.predict(X, seed)
         return self._for_each(mean, 2), self._for_each(variance, 2)
+
+    def moments_of_data(
+        self, rows: DataRows, seed: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor | None]:
+        if not self._propagated.has_latents:
+            return super().moments_of_data(rows, seed)
+        F, kl = self._propagated.data_rows(rows, seed)
+        mean, variance = self._propagated.last.predict(F)
+        return self._for_each(mean, 2), self._for_each(variance, 2), kl
+
+    def values_of_data(
+        self, rows: DataRows, seed: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor | float]:
+        if not self._propagated.has_latents:
+            return super().values_of_data(rows, seed)
+        F, ratio = self._propagated.data_rows_jointly(rows, fold_in(seed, 1))
+        values, _ = self._last.extend(F, fold_in(seed, 3))
+        return self._for_each(values, 2), ratio
 
     def settle(self, input_dim: int) -> None:
         # Factorisations of the layers are computed for the first row.

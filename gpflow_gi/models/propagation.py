@@ -15,7 +15,8 @@ import tensorflow as tf
 
 from ..core.linalg import flat_rows
 from ..core.random import fold_in, standard_normal
-from ..layers import ConditionedLayer, Deterministic, Layer, LayerDraw
+from ..layers import ConditionedLayer, DataRows, Deterministic, Layer, LayerDraw
+from ..layers.latent import LatentDraw
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,27 @@ class Propagated:
         """
         return _push(self.hidden, X, self.num_samples, seed)
 
+    def data_rows(self, rows: DataRows, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Push rows of the data up, with their latent variables from q(h_n).
+
+        :param rows: B of them.
+        :param seed: [2].
+        :return: F, [B, D'] or [S, B, D']; and the sum over layers of KL(q(h_n) || p(h_n)), [B].
+        """
+        F, kl = rows.X, tf.zeros([tf.shape(rows.X)[0]], rows.X.dtype)
+        for i, layer in enumerate(self.hidden):
+            if isinstance(layer, LatentDraw):
+                F, _ = layer.of_data(F, rows, fold_in(seed, i))
+                kl += layer.layer.kl(rows)
+            else:
+                F = _values(layer, F, self.num_samples, fold_in(seed, i))
+        return F, kl
+
+    @property
+    def has_latents(self) -> bool:
+        """True if a layer appends latent variables."""
+        return any(isinstance(layer, LatentDraw) for layer in self.hidden)
+
     def rows_jointly(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """Push rows up, with the rows of each sample drawn jointly; every layer must be a draw.
 
@@ -71,6 +93,27 @@ class Propagated:
             else:
                 F, _ = cast(LayerDraw, layer).extend(F, fold_in(seed, i))
         return F
+
+    def data_rows_jointly(
+        self, rows: DataRows, seed: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor | float]:
+        """Push rows of the data up, with the rows of each sample drawn jointly.
+
+        :param rows: B of them.
+        :param seed: [2].
+        :return: F, [B, D'] or [S, B, D']; and log p(h) - log q(h) of all latent variables, [S],
+            [], or 0 without any.
+        """
+        F, ratio = rows.X, 0.0
+        for i, layer in enumerate(self.hidden):
+            if isinstance(layer, Deterministic):
+                F = layer(F)
+            elif isinstance(layer, LatentDraw):
+                F, each = layer.of_data(F, rows, fold_in(seed, i))
+                ratio += tf.reduce_sum(each, axis=-1)
+            else:
+                F, _ = cast(LayerDraw, layer).extend(F, fold_in(seed, i))
+        return F, ratio
 
     def predict(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of f at `X` for every sample of the layers below the last.
@@ -90,19 +133,22 @@ def _push(
 ) -> tf.Tensor:
     F = X
     for i, layer in enumerate(hidden):
-        layer_seed = fold_in(seed, i)
-        if isinstance(layer, Deterministic):
-            F = layer(F)
-        elif isinstance(layer, LayerDraw):
-            F = layer.rows(F, layer_seed)
-        else:
-            mean, variance = layer.predict(F)
-            F = _sample(mean, variance, S, layer_seed)
+        F = _values(layer, F, S, fold_in(seed, i))
     return F
 
 
-def _sample(mean: tf.Tensor, variance: tf.Tensor, S: int | None, seed: tf.Tensor) -> tf.Tensor:
-    """Draw S times from N(mean, variance), row by row: [N, P] or [S, N, P]."""
+def _values(
+    layer: Deterministic | ConditionedLayer | LayerDraw,
+    F: tf.Tensor,
+    S: int | None,
+    seed: tf.Tensor,
+) -> tf.Tensor:
+    """One layer's values, row by row: [N, P] or [S, N, P]."""
+    if isinstance(layer, Deterministic):
+        return layer(F)
+    if isinstance(layer, LayerDraw):
+        return layer.rows(F, seed)
+    mean, variance = layer.predict(F)
     shape = tf.shape(mean)
     if S is not None and mean.shape.rank == 2:
         shape = tf.concat([[S], shape], axis=0)

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from ..core.random import fold_in
 from ..layers import Deterministic, LayerDraw
+from ..layers.latent import LatentDraw
 
 
 class RememberedFunctions:
@@ -69,8 +70,12 @@ class RememberedFunctions:
         if model.inducing_inputs is not None and model.layers[-1].uses_global_inducing:
             outputs, last = last.extend_inducing(propagated.inducing, self._seed)
             self._remember(_keys(tf.convert_to_tensor(model.inducing_inputs)), outputs)
-        hidden = cast(list[Deterministic | LayerDraw], propagated.hidden)
-        self._layers = [*hidden, last]
+        self._layers = cast(list[Deterministic | LayerDraw], [*propagated.hidden, last])
+        for i, layer in enumerate(self._layers):
+            if isinstance(layer, LatentDraw):
+                # What is remembered is a function of X: all rows share its latent variables.
+                draw: LayerDraw = layer
+                self._layers[i] = draw.function(0, fold_in(fold_in(self._seed, 0), i))
 
     def _evaluate(self, X: tf.Tensor) -> tf.Tensor:
         """Values at new rows, [S, N, P], drawn jointly with all earlier values."""

@@ -53,7 +53,7 @@ def check_targets(likelihood: Likelihood, Y: Any, output_dim: int) -> tf.Tensor:
     """
     Y = finite_tensor("Y", Y)
     check_rank("Y", Y)
-    Q = _target_columns(likelihood, output_dim)
+    Q = target_columns(likelihood, output_dim)
     if Q not in (None, Y.shape[-1]):
         raise ValueError(
             f"Y has {Y.shape[-1]} columns, but the last layer's {output_dim} outputs and the "
@@ -64,7 +64,7 @@ def check_targets(likelihood: Likelihood, Y: Any, output_dim: int) -> tf.Tensor:
     return tf.cast(Y, gpflow.default_int()) if isinstance(likelihood, Softmax) else Y
 
 
-def _target_columns(likelihood: Likelihood, output_dim: int) -> int | None:
+def target_columns(likelihood: Likelihood, output_dim: int) -> int | None:
     """Q, the number of columns of the targets; None if only the likelihood knows it."""
     if isinstance(likelihood, SwitchedLikelihood):
         return output_dim + 1  # the last column is the index of the likelihood

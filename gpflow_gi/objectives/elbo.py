@@ -56,16 +56,16 @@ class Elbo(_OfTheBound):
 
 def row_terms(
     model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """The expected log likelihood of each row, and the KL divergence.
+) -> tuple[tf.Tensor, tf.Tensor | None, tf.Tensor]:
+    """The terms of the bound: see :meth:`gpflow_gi.models.Predictive.row_terms`.
 
-    :return: [B] or [S, B], and [], in nats.
+    :return: [B] or [S, B], [B] or None, and [], in nats.
     """
     if hasattr(model, "row_terms"):
         return model.row_terms(batch, num_samples=num_samples, seed=seed)
     X, Y = batch
     mean, variance = model.predict_f(X)
-    return model.likelihood.variational_expectations(X, mean, variance, Y), model.prior_kl()
+    return model.likelihood.variational_expectations(X, mean, variance, Y), None, model.prior_kl()
 
 
 def _of_svgp(model: gpflow.models.SVGP, batch: Batch) -> Terms:
@@ -73,6 +73,6 @@ def _of_svgp(model: gpflow.models.SVGP, batch: Batch) -> Terms:
         kl = model.prior_kl()
         return model.elbo(batch) + kl, kl
     # The first term of SVGP.elbo alone: elbo + KL would compute the KL term twice.
-    per_row, kl = row_terms(model, batch, None, tf.zeros([2], tf.int32))
+    per_row, _, kl = row_terms(model, batch, None, tf.zeros([2], tf.int32))
     num_data = batch[0].shape[0] if model.num_data is None else model.num_data
     return tf.cast(num_data, per_row.dtype) * tf.reduce_mean(per_row), kl

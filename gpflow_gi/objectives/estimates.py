@@ -46,7 +46,8 @@ def estimate_elbo(
     """
     if num_samples is not None:
         num_samples = positive_integer("num_samples", num_samples)
-    X, Y = (rows.numpy() for rows in check_data(data))
+    X, Y = check_data(data)
+    X, Y = X.numpy(), (model.numbered(Y) if hasattr(model, "numbered") else Y).numpy()
     seed = as_seed(seed)
     # At least two groups, if there are two samples: their spread gives the standard error.
     at_once = None if num_samples is None else min(max(num_samples // 2, 1), _SAMPLES_AT_ONCE)

@@ -46,7 +46,9 @@ class WeightedBound(Objective):
 
     def terms(self, model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor) -> Terms:
         X, Y, weights = batch
-        per_row, kl = row_terms(model, (X, Y), num_samples, seed)
-        num_data = X.shape[0] if model.num_data is None else model.num_data
+        per_row, row_kl, kl = row_terms(model, (X, Y), num_samples, seed)
+        num_data = float(X.shape[0] if model.num_data is None else model.num_data)
+        if row_kl is not None:
+            kl += num_data * tf.reduce_mean(weights * row_kl)
         # N/B sum_n w_n 1/S sum_s E log p(y_n | f_n)
-        return float(num_data) * tf.reduce_mean(weights * per_row), kl
+        return num_data * tf.reduce_mean(weights * per_row), kl

@@ -133,6 +133,8 @@ class Run:
         """X and Y as the model has them, and the weights of the rows if the objective has any."""
         if hasattr(model, "check_data"):
             Y = model.check_data((X, Y))[1]  # images stay images here, for `augment`
+        if hasattr(model, "numbered"):
+            Y = model.numbered(Y)
         weights = self._objective.weights
         if weights is None:
             return X, Y

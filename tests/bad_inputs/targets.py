@@ -18,7 +18,14 @@ from gpflow_gi import architectures, bounds, classification_metrics, datasets, m
 from gpflow_gi.estimators import BNNClassifier, BNNRegressor, DeepGPClassifier, DeepGPRegressor
 from gpflow_gi.interop import as_keras_model, from_gpflux
 from gpflow_gi.kernels import BNNKernel
-from gpflow_gi.layers import Conv2DLayer, DenseLayer, Deterministic, GPLayer, Residual
+from gpflow_gi.layers import (
+    Conv2DLayer,
+    DenseLayer,
+    Deterministic,
+    GPLayer,
+    LatentVariableLayer,
+    Residual,
+)
 from gpflow_gi.models import DeepGP
 from gpflow_gi.nonlinearities import as_nonlinearity
 from gpflow_gi.posteriors import (
@@ -192,6 +199,11 @@ def image_model() -> DeepGP:
     return architectures.build_resnet(PIXELS, CLASSES, width=2, num_blocks=1, num_inducing=3)
 
 
+def latent_model() -> DeepGP:
+    layers = [LatentVariableLayer(1, num_data=N), gp_layer()]
+    return DeepGP(layers, gpflow.likelihoods.Gaussian(), num_data=N, inducing_inputs=X[:M])
+
+
 def svgp() -> Any:
     return gpflow.models.SVGP(
         gpflow.kernels.SquaredExponential(),
@@ -299,6 +311,24 @@ _add(
 _add("training", "TensorBoard", trackers.TensorBoard, {}, {"log_dir": PATHS})
 _add("training", "WeightsAndBiases", trackers.WeightsAndBiases, {}, {"run": OBJECTS})
 _add("models", "print_summary", gi.models.print_summary, {}, {"model": OBJECTS})
+_add(
+    "training",
+    "ImportanceWeighted",
+    lambda num_samples: _fit(
+        model=latent_model(), objective=gi.objectives.ImportanceWeighted(num_samples)
+    ),
+    {"num_samples": 2},
+    {"num_samples": COUNTS},
+    few=True,
+)
+_add(
+    "training",
+    "fit with latent variables",
+    lambda X, Y: _fit(X, Y, latent_model()),
+    {"X": X, "Y": Y},
+    {"X": "array", "Y": "array"},
+    few=True,
+)
 _add(
     "training",
     "augmented",
@@ -619,6 +649,34 @@ _add(
     # Functions of the user's own, whose errors and numbers are theirs.
     left_out=("a function", "a function that fails", "a likelihood", "a function that gives NaN"),
 )
+
+_add(
+    "layers",
+    "LatentVariableLayer",
+    LatentVariableLayer,
+    {"latent_dim": 1, "num_data": N},
+    {"latent_dim": COUNTS, "num_data": COUNTS},
+)
+_add(
+    "layers",
+    "LatentVariableLayer",
+    lambda encoder: LatentVariableLayer(1, encoder=encoder),
+    {"encoder": lambda rows: rows[:, :2]},
+    {"encoder": OBJECTS},
+    left_out=("a function", "a function that fails", "a likelihood", "a function that gives NaN"),
+)
+for _name in ("elbo", "iwbo", "importance_weighted_terms"):
+    _more = {} if _name == "elbo" else {"num_samples": 2}
+    if _name == "importance_weighted_terms":
+        _more["num_importance_samples"] = 2
+    _add(
+        "models",
+        f"{_name} with latent variables",
+        lambda X, Y, _name=_name, **more: getattr(latent_model(), _name)((X, Y), **more),
+        {"X": X, "Y": Y, **_more},
+        {"X": "array", "Y": "array", **dict.fromkeys(_more, COUNTS)},
+        few=True,
+    )
 
 V = _rng.normal(size=(M, 1))
 _add(

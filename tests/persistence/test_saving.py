@@ -223,10 +223,42 @@ def test_convolutions_and_blocks(kind, rng, tmp_path):
     assert read.input_shape == shape
 
 
+@pytest.mark.parametrize("kind", ["free", "encoder"])
+def test_latent_variables(kind, rng, tmp_path):
+    dense = tf_keras.layers.Dense(2, dtype=gpflow.default_float())
+    arguments = {"free": {"num_data": 5}, "encoder": {"encoder": dense}}[kind]
+    layers = [
+        gi.layers.LatentVariableLayer(1, **arguments),
+        gi.layers.GPLayer(
+            gpflow.kernels.Matern52(), 1, gi.posteriors.GlobalInducing(NUM_INDUCING, 1)
+        ),
+    ]
+    model = shaken(
+        gi.models.DeepGP(
+            layers,
+            gpflow.likelihoods.Gaussian(),
+            num_data=5,
+            inducing_inputs=rng.normal(size=(NUM_INDUCING, D)),
+        )
+    )
+    X, Y = rng.normal(size=(5, D)), rng.normal(size=(5, 1))
+    read = there_and_back(model, tmp_path)
+    assert_same(model, read, X)
+    np.testing.assert_array_equal(model.iwbo((X, Y), 3, seed=0), read.iwbo((X, Y), 3, seed=0))
+    assert read.layers[0].num_data == model.layers[0].num_data
+
+
 def test_all_layers_posteriors_and_priors_are_tested():
     """The tests above name every layer, posterior and prior; Optimal has tests of its own."""
     tested = {
-        gi.layers: {"GPLayer", "DenseLayer", "Conv2DLayer", "Residual", "Deterministic"},
+        gi.layers: {
+            "GPLayer",
+            "DenseLayer",
+            "Conv2DLayer",
+            "Residual",
+            "Deterministic",
+            "LatentVariableLayer",
+        },
         gi.posteriors: {
             "GlobalInducing",
             "LocalInducing",
