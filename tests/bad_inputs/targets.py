@@ -246,6 +246,13 @@ _add(
 )
 _add(
     "training",
+    "AlphaEnergy",
+    lambda alpha: _fit(objective=gi.objectives.AlphaEnergy(alpha)),
+    {"alpha": 0.5},
+    {"alpha": NUMBERS},
+)
+_add(
+    "training",
     "NoRise",
     lambda tol, steps: _fit(until_converged=gi.training.NoRise(tol, steps)),
     {"tol": 0.1, "steps": 1},
