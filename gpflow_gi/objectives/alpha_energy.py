@@ -6,11 +6,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..core.random import fold_in
 from ..core.validation import positive_number, shown
 from ..models import NoDensityError, Predictive
 from ..models.bounds import kl_of
-from .data_term import data_term
+from .data_term import data_term, draws_for
 from .objective import Batch, Objective, Terms
 
 
@@ -42,16 +41,11 @@ class AlphaEnergy(Objective):
         return f"alpha-energy ({self.alpha:g})"
 
     def terms(self, model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor) -> Terms:
-        X, Y = model.check_data(batch)
-        S = model.num_samples if num_samples is None else num_samples
-        draws = model.draw_for(X, S, seed)
+        draws = draws_for(model, batch, num_samples, seed)
         kl = kl_of(draws)
         if kl is None:
             raise NoDensityError(model.why_no_density())
-        # The streams are those of the bound: the limit alpha -> 0 is its term, draw by draw.
-        moments = draws.moments(X, fold_in(seed, 1))
-        likelihood, N = model.likelihood, float(model.num_data)
-        return data_term(likelihood, (X, Y), moments, N, fold_in(seed, 2), self.alpha), kl
+        return data_term(model, batch, draws, seed, self.alpha), kl
 
     def check(self, model: Any, num_samples: int | None) -> None:
         check_has_rows(self, model)

@@ -99,6 +99,7 @@ def test_only_the_data_term_is_scaled(rng):
     assert all(half[1] == whole[1] for half in halves)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_training_by_the_energy(rng):
     X, Y = random_data(rng, N=9)
