@@ -63,6 +63,17 @@ def positive_number(name: str, value: Any) -> float:
     return float(number)
 
 
+def non_negative_number(name: str, value: Any) -> float:
+    """`value` as a float.
+
+    :raises ValueError: if it is not one finite number of at least zero.
+    """
+    number = float(finite_array(name, value, ()))
+    if number < 0.0:
+        raise ValueError(f"{name} must not be negative, but is {number:g}.")
+    return number
+
+
 def probability(name: str, value: Any) -> float:
     """`value` as a float.
 
@@ -127,6 +138,19 @@ def output_shape(output_dim: Any) -> tuple[int, ...]:
             f"but is {shown(output_dim)}."
         )
     return tuple(positive_integer("output_dim", size) for size in output_dim)
+
+
+def widths_of_layers(widths: Any) -> list[int]:
+    """The widths of hidden layers as a list.
+
+    :param widths: a list or a tuple of positive integers; it may be empty.
+    :raises ValueError: if it is none, or holds something else.
+    """
+    if not isinstance(widths, list | tuple):
+        raise ValueError(
+            f"widths must be a list with the width of each hidden layer, but is {shown(widths)}."
+        )
+    return [positive_integer(f"widths[{i}]", width) for i, width in enumerate(widths)]
 
 
 # ----------------------------------------------------------------------------------------- arrays
