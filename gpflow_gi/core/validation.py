@@ -129,6 +129,19 @@ def output_shape(output_dim: Any) -> tuple[int, ...]:
     return tuple(positive_integer("output_dim", size) for size in output_dim)
 
 
+def widths_of_layers(widths: Any) -> list[int]:
+    """The widths of hidden layers as a list.
+
+    :param widths: a list or a tuple of positive integers; it may be empty.
+    :raises ValueError: if it is none, or holds something else.
+    """
+    if not isinstance(widths, list | tuple):
+        raise ValueError(
+            f"widths must be a list with the width of each hidden layer, but is {shown(widths)}."
+        )
+    return [positive_integer(f"widths[{i}]", width) for i, width in enumerate(widths)]
+
+
 # ----------------------------------------------------------------------------------------- arrays
 
 
