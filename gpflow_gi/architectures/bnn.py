@@ -9,7 +9,13 @@ import numpy as np
 import tensorflow as tf
 from gpflow.likelihoods import Gaussian, Likelihood
 
-from ..core.validation import finite_array, numpy_seed, positive_integer, shown, true_or_false
+from ..core.validation import (
+    finite_array,
+    numpy_seed,
+    positive_integer,
+    true_or_false,
+    widths_of_layers,
+)
 from ..kernels.nonlinearities import Nonlinearity, as_nonlinearity
 from ..layers import DenseLayer
 from ..models import DeepGP
@@ -104,7 +110,7 @@ def build_bnn(
         to it; or if a column is far from standardised.
     """
     X, Y = check_rows(X, Y)
-    widths = _check_widths(widths)
+    widths = widths_of_layers(widths)
     methods = methods_of_layers(inference, len(widths) + 1, optimal=True)
     make_prior = prior_maker(prior, prior_scale)
     function = as_nonlinearity(nonlinearity)
@@ -151,14 +157,6 @@ def build_bnn(
         inducing_inputs=U if "global" in methods else None,
         num_samples=num_samples,
     )
-
-
-def _check_widths(widths: Any) -> list[int]:
-    if not isinstance(widths, list | tuple):
-        raise ValueError(
-            f"widths must be a list with the width of each hidden layer, but is {shown(widths)}."
-        )
-    return [positive_integer(f"widths[{i}]", width) for i, width in enumerate(widths)]
 
 
 def _regression_on_targets(

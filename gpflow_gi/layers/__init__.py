@@ -5,6 +5,7 @@ from .conv import Conv2DLayer
 from .dense import DenseLayer
 from .deterministic import Deterministic
 from .gp import GPLayer
+from .implicit import ImplicitLayer
 from .latent import DataRows, LatentVariableLayer
 from .residual import Residual
 
@@ -15,6 +16,7 @@ __all__ = [
     "DenseLayer",
     "Deterministic",
     "GPLayer",
+    "ImplicitLayer",
     "LatentVariableLayer",
     "Layer",
     "LayerDraw",

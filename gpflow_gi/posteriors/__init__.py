@@ -2,16 +2,22 @@
 
 from .base import Posterior
 from .factorised import Factorised
+from .full_gaussian import FullGaussian
 from .global_inducing import GlobalInducing
+from .implicit_inducing import ImplicitInducing
 from .local_inducing import LocalInducing
+from .noise_network import NoiseNetwork
 from .optimal import Optimal
 from .prior import Prior
 from .recorded import Recorded
 
 __all__ = [
     "Factorised",
+    "FullGaussian",
     "GlobalInducing",
+    "ImplicitInducing",
     "LocalInducing",
+    "NoiseNetwork",
     "Optimal",
     "Posterior",
     "Prior",

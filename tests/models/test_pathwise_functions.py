@@ -11,6 +11,7 @@ from gpflow import kernels as gk
 
 import gpflow_gi as gi
 from gpflow_gi.core.random import as_seed
+from gpflow_gi.models import pathwise_functions
 
 from ..builders import random_data, random_deep_gp, random_dense_posterior, random_posterior
 
@@ -191,11 +192,11 @@ def test_many_rows_are_taken_in_chunks(name, rng, monkeypatch):
     X = tf.constant(X)
     whole = draws(X)
     sizes = []
-    values = draws._functions._values
+    through = pathwise_functions.through
     monkeypatch.setattr(
-        draws._functions,
-        "_values",
-        lambda layers, X: sizes.append(len(X)) or values(layers, X),
+        pathwise_functions,
+        "through",
+        lambda layers, X: sizes.append(len(X)) or through(layers, X),
     )
     monkeypatch.setattr("gpflow_gi.models.chunks.TARGET_SIZE", 4 * S * 50)
     with tf.GradientTape() as tape:

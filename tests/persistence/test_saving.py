@@ -249,12 +249,14 @@ def test_latent_variables(kind, rng, tmp_path):
 
 
 def test_all_layers_posteriors_and_priors_are_tested():
-    """The tests above name every layer, posterior and prior; Optimal has tests of its own."""
+    """Here, in test_implicit.py or in test_optimal.py."""
+    implicit = {"FullGaussian", "ImplicitInducing"}
     tested = {
         gi.layers: {
             "GPLayer",
             "DenseLayer",
             "Conv2DLayer",
+            "ImplicitLayer",
             "Residual",
             "Deterministic",
             "LatentVariableLayer",
@@ -266,6 +268,7 @@ def test_all_layers_posteriors_and_priors_are_tested():
             "Optimal",
             "Prior",
             "Recorded",
+            *implicit,
         },
         gi.priors: {"NealPrior", "StandardPrior", "ScalePrior", "SpatialIWPrior"},
     }
