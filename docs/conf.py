@@ -17,6 +17,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.append(str(HERE / "_extensions"))
 
+from notebook_links import copy_with_links  # noqa: E402
+
 project = "gpflow_gi"
 author = "The gpflow_gi contributors"
 copyright = author
@@ -30,8 +32,9 @@ extensions = [
     "figures",
     "mathml",
     "outside_links",
+    "versions",
 ]
-exclude_patterns = ["_build", "_extensions"]
+exclude_patterns = ["_build", "_extensions", "_templates"]
 nitpicky = True
 # What other libraries call their own is not in this site, and theirs cannot be asked without a
 # network.
@@ -79,12 +82,15 @@ copybutton_prompt_is_regexp = True
 
 
 def copy_tutorials() -> None:
-    """Put the executed tutorials where Sphinx looks for pages."""
+    """Put the executed tutorials where Sphinx looks for pages.
+
+    With ``GPFLOW_GI_URL=https://github.com/OWNER/NAME`` they have links to Colab and Binder.
+    """
     copies = HERE / "tutorials"
     shutil.rmtree(copies, ignore_errors=True)
     copies.mkdir()
     for notebook in sorted((ROOT / "tutorials").glob("*.ipynb")):
-        shutil.copy(notebook, copies)
+        copy_with_links(notebook, copies, os.environ.get("GPFLOW_GI_URL", ""))
 
 
 copy_tutorials()

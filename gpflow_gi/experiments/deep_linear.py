@@ -25,6 +25,8 @@ from gpflow_gi.plotting import COLOURS
 from gpflow_gi.training import NonFiniteError, fit
 from gpflow_gi.training.learning_rate import falling_rate
 
+from .parts import Parts
+
 Array = NDArray[np.float64]
 
 METHODS = ("factorised", "local", "factorised -> global", "prior -> global", "global")
@@ -95,6 +97,7 @@ def run(
     settings = FULL if full else FAST if fast else USUAL
     data = draw_data(seed)
     networks = []
+    announce = Parts(announce, len(settings.widths) * len(settings.depths))
     with gpflow.config.as_context():
         gpflow.config.set_default_float(FLOAT)
         gpflow.config.set_default_jitter(JITTER)

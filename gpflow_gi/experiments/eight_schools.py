@@ -24,6 +24,8 @@ from gpflow_gi.core.pareto import k_hat
 from gpflow_gi.inference import Target, nuts, variational
 from gpflow_gi.plotting import COLOURS
 
+from .parts import Parts
+
 EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
 ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
 SCALE = 5.0
@@ -145,6 +147,7 @@ def run(
     """
     settings = FAST if fast else USUAL
     methods, chains = {}, {}
+    announce = Parts(announce, 2 * (len(list(_families(settings))) + 1))
     for centred, ending in ((True, ""), (False, "-non-centred")):
         for name, family, sizes in _families(settings):
             announce(name + ending)

@@ -31,6 +31,8 @@ from gpflow_gi.plotting import COLOURS
 from gpflow_gi.training import LinearTail, NonFiniteError, fit
 from gpflow_gi.training.record import notes_not_warnings
 
+from .parts import Parts
+
 MEASURES = {"elbo": "ELBO per row", "log_density": "log density", "rmse": "RMSE"}
 DIGITS = {"elbo": 3, "log_density": 3, "rmse": 1}
 LINEAR = {"elbo": 0.05, "log_density": 0.05, "rmse": 5.0}
@@ -138,6 +140,7 @@ def run(
     settings = FAST if fast else USUAL
     compared = methods(settings.cases)
     rows = _rows(settings, seed + settings.num_runs)
+    announce = Parts(announce, len(compared) * (1 + settings.num_runs), after=True)
     for method in compared:
         cost = _cpu_seconds_per_step(method, rows, settings)
         method.steps = max(round(settings.cpu_seconds / cost), settings.least_steps)

@@ -30,6 +30,8 @@ from gpflow_gi.plotting.style import tidy
 from gpflow_gi.training import NonFiniteError, fit
 from gpflow_gi.training.learning_rate import falling_rate
 
+from .parts import Parts
+
 Array = NDArray[np.float64]
 
 METHODS = ("factorised", "local", "factorised -> global", "global")
@@ -150,6 +152,7 @@ def run(
     settings = (FAST if fast else USUAL)[data]
     task = load(data, seed)
     networks = []
+    announce = Parts(announce, len(METHODS))
     with gpflow.config.as_context():
         gpflow.config.set_default_float(FLOAT)
         gpflow.config.set_default_jitter(JITTER)

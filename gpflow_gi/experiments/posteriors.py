@@ -33,6 +33,8 @@ from gpflow_gi.inference import (
 from gpflow_gi.models import NoDensityError
 from gpflow_gi.plotting import COLOURS
 
+from .parts import Parts
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -144,6 +146,7 @@ def run(
     inputs = data.evenly(settings.num_inputs, *SHOWN)
     places = Places.of(data, inputs)
     network = untrained_network(data, inference="factorised", seed=seed)
+    announce = Parts(announce, 1 + len(LAYERWISE) + len(NOT_A_LAYER))
     announce("NUTS")
     grid = data.evenly(settings.num_inputs)
     exact = nuts(network, rows, inputs=grid, seed=seed, **(settings.nuts or {}))

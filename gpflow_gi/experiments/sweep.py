@@ -18,6 +18,8 @@ from gpflow_gi.experiments.cubic_network import Evaluation, Training, bounds, tr
 from gpflow_gi.experiments.estimates import mean_and_standard_error, written
 from gpflow_gi.plotting import COLOURS
 
+from .parts import Parts
+
 BOUNDS = {"elbo": "ELBO", "iwbo": "IWBO"}
 
 NATS_SHOWN = 30.0
@@ -117,6 +119,7 @@ def run(
     settings = SWEPT[parameter].settings(fast)
     data = Cubic.draw(settings.num_rows, seed)
     points = []
+    announce = Parts(announce, len(settings.values))
     for value in settings.values:
         announce(f"{parameter} = {value:.3g}")
         runs = []

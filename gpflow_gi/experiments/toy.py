@@ -25,6 +25,8 @@ from gpflow_gi.experiments.wasserstein import wasserstein_1
 from gpflow_gi.inference import NutsResult, nuts
 from gpflow_gi.plotting import COLOURS
 
+from .parts import Parts
+
 Array = NDArray[np.float64]
 
 METHODS = ("factorised", "local", "global")
@@ -99,6 +101,7 @@ def run(
     inputs = data.evenly(settings.num_inputs, *SHOWN)
     places = Places.of(data, inputs)
 
+    announce = Parts(announce, 1 + len(METHODS) * settings.num_runs)
     announce("NUTS")
     exact = nuts(
         untrained_network(data, inference="factorised", seed=seed),

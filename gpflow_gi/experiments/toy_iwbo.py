@@ -25,6 +25,8 @@ from gpflow_gi.experiments.cubic_network import Evaluation, Training, bounds, tr
 from gpflow_gi.experiments.estimates import mean_and_standard_error, written
 from gpflow_gi.plotting import COLOURS
 
+from .parts import Parts
+
 PUBLISHED = {"elbo": (61.2, 3.9), "iwbo": (66.2, 0.2)}
 """Bounds of the notebook, in nats, each with twice the standard deviation of ten repetitions."""
 
@@ -72,8 +74,9 @@ def run(
     """
     settings = FAST if fast else USUAL
     data_sets: list[dict[str, Any]] = []
+    announce = Parts(announce, settings.num_data_sets)
     for i in range(settings.num_data_sets):
-        announce(f"Data set {i + 1} of {settings.num_data_sets}")
+        announce(f"Data set {i + 1}")
         data = Cubic.draw(settings.num_rows, seed + i)
         model = trained_network(
             data,

@@ -92,7 +92,7 @@ def test_a_run_of_everything(monkeypatch):
     assert "10 points, local" in said[0] and "at 0.01" in said[0] and "at 0.02" in said[0]
     assert re.fullmatch(
         r"Run 1, 10 points, local: ELBO per row -\d+\.\d{3}, log density -\d+\.\d{3}, "
-        r"RMSE \d+\.\d",
+        r"RMSE \d+\.\d \(3 of 6, about .* left\)",
         said[2],
     )
     assert global_local.plot(results).get_size_inches()[0] == 9

@@ -91,7 +91,8 @@ def test_a_tiny_run(monkeypatch):
     monkeypatch.setattr(cubic_network, "train_by", lambda *_, **__: None)
     said = []
     results = study.run("toy", seed=1, announce=said.append, progress=False)
-    assert said[0] == "NUTS" and said[-1] == "global inducing, run 2 of 2" and len(said) == 7
+    assert said[0] == "NUTS (1 of 7)" and len(said) == 7
+    assert said[-1].startswith("global inducing, run 2 of 2 (7 of 7, about ")
     assert [method["name"] for method in results["methods"]] == ["NUTS", *toy.METHODS]
     for method in results["methods"]:
         assert len(method["mean"]) == len(method["deviation"]) == 21
