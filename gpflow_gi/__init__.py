@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from . import bounds as bounds
     from . import classification_metrics as classification_metrics
     from . import datasets as datasets
+    from . import design as design
     from . import estimators as estimators
     from . import implicit as implicit
     from . import inference as inference
@@ -44,6 +45,7 @@ _SUBMODULES = (
     "bounds",
     "classification_metrics",
     "datasets",
+    "design",
     "estimators",
     "implicit",
     "inference",

@@ -14,7 +14,7 @@ ROOT = Path(gpflow_gi.__file__).parent
 HOUSE = (
     "__init__", "__main__", "cli", "experiments", "estimators",
     "benchmark", "interop", "architectures",
-    "training", "persistence",
+    "training", "persistence", "design",
     "bounds", "objectives", "implicit", "inference", "models",
     "layers", "posteriors", "priors", "nonlinearities", "kernels",
     "plotting", "classification_metrics", "metrics", "datasets",

@@ -45,6 +45,14 @@ class Bounds(TrainingLoss):
         """
         return DataRows(*self.check_data(data))
 
+    def arrays_of(self, data: tuple[Any, Any]) -> list[tf.Tensor]:
+        """The arrays of the data of a bound, checked.
+
+        :param data: as in :meth:`elbo`.
+        :return: X and Y, or none.
+        """
+        return list(self.check_data(data))
+
     def numbered(self, Y: tf.Tensor) -> tf.Tensor:
         """Targets with the index of each row as a last column, if a layer needs it; else as given.
 
@@ -85,8 +93,7 @@ class Bounds(TrainingLoss):
         expected_log_likelihood, kl = self.bound_terms(data, num_samples, seed)
         elbo = expected_log_likelihood - kl
         if tf.executing_eagerly():
-            rows = self.data_rows(data)
-            check_outputs([rows.X, rows.Y], elbo, what="The bound")
+            check_outputs(self.arrays_of(data), elbo, what="The bound")
         return elbo
 
     @check_shapes("return[0]: []", "return[1]: []")

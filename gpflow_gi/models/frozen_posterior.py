@@ -62,6 +62,17 @@ class FrozenPosterior:
         """
         return self._predict(prediction.moments_of_y, X)
 
+    @check_shapes("return[0]: [S, N, P]", "return[1]: [S, N, P]")
+    def predict_f_components(self, X: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of f for each draw: see :class:`Predictive`'s.
+
+        :param X: [N, D], or images [N, H, W, C].
+        :return: two of [S, N, P], in the units of f and their square.
+        :raises ValueError: if `X` does not fit the model or is not finite.
+        """
+        components = self._predict(prediction.components_of_f, X)
+        return prediction.by_sample(components, self._num_samples)
+
     @check_shapes("return[0]: [S, N, Q]", "return[1]: [S, N, Q]")
     def predict_y_components(self, X: Any) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of new targets for each draw: see :class:`Predictive`'s.

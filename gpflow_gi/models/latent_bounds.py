@@ -36,6 +36,10 @@ class LatentBounds(Predictive):
         (X, Y), index = split_index(self, data)
         return DataRows(*self.check_data((X, Y)), index)
 
+    def arrays_of(self, data: tuple[Any, Any]) -> list[tf.Tensor]:
+        rows = self.data_rows(data)
+        return [rows.X, rows.Y]
+
     @check_shapes("return: []")
     def iwbo(self, data: tuple[Any, Any], num_samples: int, seed: Seed = None) -> tf.Tensor:
         """An estimate of the importance weighted bound: see :meth:`Predictive.iwbo`.
@@ -60,8 +64,7 @@ class LatentBounds(Predictive):
             data, K, self.num_samples, seed, doubly_reparameterised=False
         )
         if tf.executing_eagerly():
-            rows = self.data_rows(data)
-            check_outputs([rows.X, rows.Y], first - kl, what="The bound")
+            check_outputs(self.arrays_of(data), first - kl, what="The bound")
         return first - kl
 
     @check_shapes("return[0]: []", "return[1]: []")

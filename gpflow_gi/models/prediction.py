@@ -61,6 +61,13 @@ def moments_of_y(
     return mixture.moments(*integration.predict_mean_and_var(likelihood, X, mean, variance, seed))
 
 
+def components_of_f(
+    likelihood: Likelihood, seed: Any, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor
+) -> tuple[tf.Tensor, ...]:
+    """Mean and variance of f for each sample, rows first: two of [N, S, P]."""
+    return tuple(tf.transpose(moment, [1, 0, 2]) for moment in (mean, variance))
+
+
 def components_of_y(
     likelihood: Likelihood, seed: Any, mean: tf.Tensor, variance: tf.Tensor, X: tf.Tensor
 ) -> tuple[tf.Tensor, ...]:

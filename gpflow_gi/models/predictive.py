@@ -156,6 +156,21 @@ class Predictive(Bounds):
         mean, _ = self.predict_y(X, num_samples, seed)
         return probabilities(self.likelihood, mean)
 
+    @check_shapes("return[0]: [S, N, P]", "return[1]: [S, N, P]")
+    def predict_f_components(
+        self, X: Any, num_samples: int = DEFAULT_PREDICTION_SAMPLES, seed: Seed = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of f for each sample: the predictive mixture of Gaussians.
+
+        :param X: [N, D], or images [N, H, W, C].
+        :param num_samples: the number of samples, S.
+        :param seed: see the class.
+        :return: two of [S, N, P], in the units of f and their square.
+        :raises ValueError: see the class.
+        """
+        components = self._predict(prediction.components_of_f, num_samples, seed, X)
+        return prediction.by_sample(components, num_samples)
+
     @check_shapes("return[0]: [S, N, Q]", "return[1]: [S, N, Q]")
     def predict_y_components(
         self, X: Any, num_samples: int = DEFAULT_PREDICTION_SAMPLES, seed: Seed = None

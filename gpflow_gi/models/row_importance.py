@@ -131,7 +131,7 @@ def _reweighted(h: tf.Tensor, weights: _Weights) -> tf.Tensor:
 
     The gradient of log 1/K sum_k w_k with respect to log w_k is the normalised weight; once more
     makes its square, as in Tucker, Lawson, Gu & Maddison, "Doubly reparameterized gradient
-    estimators for Monte Carlo objectives", ICLR 2019, eq. 8.
+    estimators for Monte Carlo objectives", ICLR 2019.
 
     :param h: [B, K, L].
     """

@@ -107,11 +107,13 @@ def test_every_public_function_has_cases():
         "DensityPosterior", "Ensemble", "Laplace", "LayerCoordinates", "MapEstimate",
         "WeightDraws", "WeightPosterior", "Stop", "Variational", "Swag", "MinibatchChains",
         "FlowStep", "Planar", "RadialStep", "InverseAutoregressive", "NeuralAutoregressive",
+        "DataRows",
         # Without arguments.
         "diabetes",
     }  # fmt: skip
     for module in (
-        gi.architectures, gi.datasets, gi.estimators, gi.inference, gi.interop, gi.kernels,
+        gi.architectures, gi.datasets, gi.design, gi.estimators, gi.inference, gi.interop,
+        gi.kernels,
         gi.layers, gi.models, gi.objectives, gi.persistence, gi.plotting, gi.posteriors, gi.priors,
         gi.training,
     ):  # fmt: skip

@@ -1,0 +1,103 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Designing the runs of a simulator, one after the other
+#
+# After this tutorial you can
+#
+# - replace a simulator that takes hours by an emulator that takes milliseconds,
+# - let the emulator choose the next run, by how much it would learn from it,
+# - say when a deep Gaussian process is worth its time as an emulator, and when a GP is enough.
+#
+# Simulators often have cliffs: a flow that separates, a market that breaks, a plate that buckles.
+# A stationary kernel has one lengthscale for the cliff and for the plain on both sides. It takes
+# the short one, is uncertain everywhere, and asks for runs everywhere. A deep GP can stretch its
+# inputs where much happens.
+
+# %%
+import os
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # TensorFlow starts with fewer messages
+
+import gpflow
+import matplotlib.pyplot as plt
+import numpy as np
+from gpflow.ci_utils import reduce_in_tests  # the tests of this tutorial take fewer steps
+
+import gpflow_gi as gi
+from gpflow_gi.plotting import COLOURS
+
+# %% [markdown]
+# ## The simulator
+#
+# One input, no noise, and a cliff at 0.6 that is a hundredth wide. The first six runs are evenly
+# spaced. `standardised` is what models start from: values of the size of one.
+
+
+# %%
+def simulator(x):
+    """[N, 1] in [0, 1] -> [N, 1]."""
+    return np.tanh((x - 0.6) / 0.01) + 0.3 * np.sin(4 * x)
+
+
+START, RUNS = 6, reduce_in_tests(20, 8)
+first = np.linspace(0.02, 0.98, START)[:, None]
+everywhere = np.linspace(0, 1, 301)[:, None]
+truth = simulator(everywhere)
+
+# %% [markdown]
+# ## The loop
+#
+# `emulate` builds and trains a model. One layer is a GP, two layers are a deep GP; all else is the
+# same. `next_run` asks for the input at which a run would most reduce the variance, averaged over
+# all inputs: `integrated_variance_reduction` (Cohn, Ghahramani & Jordan 1996), of which
+# `gi.design.search` finds the maximum. The plain variance would prefer the edges, behind which
+# nothing is known and nobody asks.
+
+
+# %%
+def emulate(X, num_layers):
+    likelihood = gpflow.likelihoods.Gaussian(1e-4)  # the simulator has no noise
+    gpflow.set_trainable(likelihood, False)
+    model = gi.architectures.build_deep_gp(
+        2 * X - 1, simulator(X), num_layers=num_layers, num_inducing=len(X), likelihood=likelihood
+    )
+    data = 2 * X - 1, simulator(X)
+    gi.fit(model, data, steps=reduce_in_tests(1000, 2), learning_rate=0.02, progress=False)
+    return model
+
+
+def next_run(model):
+    references = np.linspace(-1, 1, 101)[:, None]
+    x, _ = gi.design.search(
+        lambda X: gi.design.integrated_variance_reduction(
+            model, X, references, num_samples=20, seed=0
+        ),
+        [-1],
+        [1],
+        num_candidates=128,
+        num_starts=0,
+    )
+    return (x[None] + 1) / 2
+
+
+designs = {"GP": (1, first), "deep GP": (2, first)}
+errors = {name: [] for name in designs}
+models = {}
+for number in range(START, RUNS + 1):
+    for name, (num_layers, X) in designs.items():
+        models[name] = emulate(X, num_layers)
+        mean, _ = models[name].predict_f(2 * everywhere - 1, num_samples=100, seed=0)
+        errors[name].append(gi.metrics.rmse(truth, mean))
+        if number < RUNS:
+            designs[name] = num_layers, np.vstack([X, next_run(models[name])])
+    print(number, {name: round(error[-1], 3) for name, error in errors.items()})
