@@ -17,7 +17,7 @@ from .random import fold_in, standard_normal
 class Perceptron(gpflow.Module):
     """A network of dense layers with biases and a nonlinearity between them.
 
-    Weights start at N(0, 1 / fan-in), biases at zero. Their unconstrained variables are in units of
+    Weights and biases start at N(0, 1 / fan-in). Their unconstrained variables are in units of
     1 / sqrt(fan-in), so that a step of Adam moves wide networks no further than narrow ones.
     """
 
@@ -31,8 +31,8 @@ class Perceptron(gpflow.Module):
     ) -> None:
         """Draw the start.
 
-        :param input_dim: the number of inputs, D.
-        :param output_dim: the number of outputs, P.
+        :param input_dim: D, the number of inputs.
+        :param output_dim: P, the number of outputs.
         :param widths: widths of the hidden layers.
         :param nonlinearity: elementwise, after each hidden layer.
         :param seed: [2].
@@ -41,12 +41,11 @@ class Perceptron(gpflow.Module):
         self.nonlinearity = nonlinearity
         self.weights, self.biases = [], []
         for i, (below, above) in enumerate(pairwise([input_dim, *widths, output_dim])):
-            start = standard_normal([below, above], fold_in(seed, i), gpflow.default_float())
+            start = standard_normal([below + 1, above], fold_in(seed, i), gpflow.default_float())
             unit = tf.constant(1 / np.sqrt(below), start.dtype)
-            self.weights.append(Parameter(unit * start, transform=tfp.bijectors.Scale(unit)))
-            self.biases.append(
-                Parameter(tf.zeros([above], start.dtype), transform=tfp.bijectors.Scale(unit))
-            )
+            scale = tfp.bijectors.Scale(unit)
+            self.weights.append(Parameter(unit * start[:-1], transform=scale))
+            self.biases.append(Parameter(unit * start[-1], transform=scale))
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         """The outputs.
@@ -54,7 +53,7 @@ class Perceptron(gpflow.Module):
         :param X: [..., D].
         :return: [..., P].
         """
-        F = X
+        F = tf.reshape(X, [-1, X.shape[-1]])  # one large product is faster than many small ones
         for i, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             F = tf.matmul(F if i == 0 else self.nonlinearity(F), weights) + bias
-        return F
+        return tf.reshape(F, tf.concat([tf.shape(X)[:-1], [F.shape[-1]]], axis=0))

@@ -21,6 +21,7 @@ from gpflow.keras import tf_keras
 
 from .. import inference, kernels, layers, posteriors, priors
 from ..core.convolution import Convolution
+from ..core.perceptron import Perceptron
 from ..inference.autoregressive import MaskedNetwork
 from ..kernels import nonlinearities
 from ..models import DeepGP
@@ -126,6 +127,7 @@ def objects() -> tuple[type, ...]:
         PseudoData,
         Convolution,
         MaskedNetwork,
+        Perceptron,
         *(
             thing
             for module in ours

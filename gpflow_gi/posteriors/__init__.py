@@ -4,7 +4,16 @@ from .base import Posterior
 from .factorised import Factorised
 from .global_inducing import GlobalInducing
 from .local_inducing import LocalInducing
+from .noise_network import NoiseNetwork
 from .prior import Prior
 from .recorded import Recorded
 
-__all__ = ["Factorised", "GlobalInducing", "LocalInducing", "Posterior", "Prior", "Recorded"]
+__all__ = [
+    "Factorised",
+    "GlobalInducing",
+    "LocalInducing",
+    "NoiseNetwork",
+    "Posterior",
+    "Prior",
+    "Recorded",
+]
