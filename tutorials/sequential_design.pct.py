@@ -29,12 +29,10 @@ import os
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # TensorFlow starts with fewer messages
 
 import gpflow
-import matplotlib.pyplot as plt
 import numpy as np
 from gpflow.ci_utils import reduce_in_tests  # the tests of this tutorial take fewer steps
 
 import gpflow_gi as gi
-from gpflow_gi.plotting import COLOURS
 
 # %% [markdown]
 # ## The simulator

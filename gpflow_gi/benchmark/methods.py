@@ -7,6 +7,9 @@ hidden layers of 50 ReLU units. The budget sets inducing points, samples and tra
 else, such as the start of training, is the default of the function that builds the model. A change
 of such a default requires a new version of the library, which is part of every trial's key.
 
+The methods compared with sparse implicit processes take steps of 10 rows, whatever the budget's;
+most of them maximise objectives of :mod:`gpflow_gi.objectives` that bound nothing.
+
 Networks by a method for all weights at once have the noise variance under which left-out rows are
 most likely; :mod:`gpflow_gi.benchmark.all_weights` says why.
 """
@@ -36,6 +39,12 @@ LAKSHMINARAYANAN = (
     "estimation using deep ensembles"
 )
 SALIMBENI_LATENT = "Salimbeni et al. 2019, Deep GPs with importance-weighted variational inference"
+MESCHEDER = "Mescheder, Nowozin & Geiger (2017), Adversarial variational Bayes"
+SANTANA_AADM = (
+    "Rodriguez Santana & Hernandez-Lobato (2020), Adversarial alpha-divergence minimization"
+)
+SUN = "Sun, Zhang, Shi & Grosse (2019), Functional variational Bayesian neural networks"
+SANTANA = "Rodriguez Santana, Zaldivar & Hernandez-Lobato (2022), Sparse implicit processes"
 OURS = "settings of ours"
 
 MODELS = ("linear", "gp", "svgp", "deep-gp", "bnn")
@@ -169,6 +178,50 @@ def _networks_at_once() -> list[Method]:
     ]
 
 
+SMALL_BATCHES: dict[str, Any] = {
+    "batch_size": 10,
+    "warmup_share": 0.2,
+    "num_samples": 10,
+    "learning_rate": 1e-3,
+    "last_learning_rate": 1e-4,
+}
+"""Training as in Rodriguez Santana et al. (2022), section 5; the rates are ours, for the number of
+steps of a budget. Samples are those of the layers below the last, or of all weights."""
+
+
+def _compared_with_implicit_processes() -> list[Method]:
+    """The methods of Rodriguez Santana et al. (2022), with networks of two layers of 50 units."""
+    network = {"widths": [50, 50]}
+    classifier = {"name": "DensityRatioKL", "classifier": [50, 50], "learning_rate": 1e-3}
+    return [
+        Method(
+            name=name,
+            title=title,
+            model="bnn",
+            source=f"{source}; as compared in {SANTANA}",
+            settings={"inference": inference, **network, "train": SMALL_BATCHES, **objective},
+        )
+        for name, title, source, inference, objective in (
+            ("bbb", "Bayes by backpropagation", BLUNDELL, "factorised", {}),
+            ("avb", "AVB", MESCHEDER, "implicit", {"objective": {**classifier, "alpha": 0.0}}),
+            (
+                "aadm-0.5",
+                "AADM, alpha 0.5",
+                SANTANA_AADM,
+                "implicit",
+                {"objective": {**classifier, "alpha": 0.5}},
+            ),
+            (
+                "fbnn",
+                "Functional BNN",
+                SUN,
+                "factorised",
+                {"objective": {"name": "FunctionalKL", "measurement_points": 20}},
+            ),
+        )
+    ]
+
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in [
@@ -196,6 +249,7 @@ METHODS: dict[str, Method] = {
         *_networks(),
         *_networks_with_optimal_top(),
         *_networks_at_once(),
+        *_compared_with_implicit_processes(),
     ]
 }
 
