@@ -18,7 +18,7 @@ from .targets import TARGETS, Target, cases
 GOOD = (WORDS, ANSWER)
 
 # Training, and what compiles, takes seconds where it is taken.
-QUICK = ("architectures", "classification_metrics", "datasets", "kernels", "layers", "metrics",
+QUICK = ("architectures", "classification_metrics", "datasets", "implicit", "kernels", "layers", "metrics",
          "models", "plotting", "posteriors", "priors")  # fmt: skip
 
 
