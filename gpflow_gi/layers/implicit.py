@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TypeAlias
 
+import gpflow
 import tensorflow as tf
+from gpflow.functions import MeanFunction
 
 from ..core import linalg
 from ..core.gaussians import WhitenedGaussian, integrate
 from ..core.process import Process
 from ..core.random import as_seed, fold_in
-from ..core.validation import positive_integer
+from ..core.validation import positive_integer, shown
 from ..core.weight_root import WeightRoot
+from ..kernels.batched import flatten_rows
 from ..kernels.empirical import EmpiricalMoments, check_draws
 from ..posteriors import Posterior
 from ..priors import StandardPrior
@@ -19,6 +24,9 @@ from .base import ConditionedLayer, LayerFunction, check_posterior
 from .dense import DenseBasis
 from .inducing_samples import InducingSamples
 from .weights import WeightLayer
+
+Moments: TypeAlias = Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
+"""The mean [..., N, P] and the basis functions phi [..., N, P, S] at rows [..., N, D]."""
 
 
 class ImplicitLayer(InducingSamples, WeightLayer):
@@ -47,7 +55,13 @@ class ImplicitLayer(InducingSamples, WeightLayer):
     """
 
     def __init__(
-        self, process: Process, output_dim: int, posterior: Posterior, *, num_draws: int = 20
+        self,
+        process: Process,
+        output_dim: int,
+        posterior: Posterior,
+        *,
+        num_draws: int = 20,
+        mean_function: MeanFunction | None = None,
     ) -> None:
         """Set the prior and the posterior.
 
@@ -55,10 +69,14 @@ class ImplicitLayer(InducingSamples, WeightLayer):
         :param output_dim: P, the number of outputs.
         :param posterior: a choice of q(z).
         :param num_draws: S, the number of draws, at least 2.
+        :param mean_function: a GPflow mean function from D inputs to P outputs (or to one), which
+            is added to the draws' mean: the identity, for example, in a hidden layer. None by
+            default.
         :raises ValueError: if P is not a positive integer, if `num_draws` is not an integer of at
             least 2, if the process has another number of outputs, or if the posterior is for
             another number of outputs or another number of weights.
-        :raises TypeError: if `process` is not a process, or `posterior` not a posterior.
+        :raises TypeError: if `process` is not a process, `posterior` not a posterior, or the mean
+            function cannot be called.
         """
         super().__init__()
         self.process, self.num_draws = check_draws(process, num_draws)
@@ -69,6 +87,11 @@ class ImplicitLayer(InducingSamples, WeightLayer):
                 f"{process.output_dim} outputs; it must have as many, or one that all share."
             )
         check_posterior(posterior, self.output_dim, can_sample_outputs=True)
+        if mean_function is not None and not callable(mean_function):
+            raise TypeError(
+                f"mean_function must be a GPflow mean function, but is {shown(mean_function)}."
+            )
+        self.mean_function = mean_function
         posterior.bind(self.num_draws, self.output_dim)
         self.posterior = posterior
         self.prior = StandardPrior()
@@ -84,6 +107,12 @@ class ImplicitLayer(InducingSamples, WeightLayer):
 
     def check_inputs(self, *input_shape: int) -> None:
         self.process.check_columns(math.prod(input_shape))
+        added = self._added(tf.zeros([2, self.input_dim], gpflow.default_float()))
+        if added.shape[-1:] not in ([], [1], [self.output_dim]):
+            raise ValueError(
+                f"The mean function turns {self.input_dim} columns into {added.shape[-1]}, but the "
+                f"layer has output_dim={self.output_dim}."
+            )
 
     def condition(
         self, U: tf.Tensor, num_samples: int | None = None, seed: tf.Tensor | None = None
@@ -101,12 +130,15 @@ class ImplicitLayer(InducingSamples, WeightLayer):
             units.append((basis, self.posterior.q(basis, outputs, num_samples, **drawn)))
         return ConditionedImplicitLayer(moments, units)
 
-    def draw_of(self, weights: tf.Tensor) -> ImplicitDraw:
+    def draw_of(self, weights: tf.Tensor) -> LayerFunction:
         return ImplicitDraw(self._moments(), weights, tf.zeros([], weights.dtype))
 
     def prior_values(self, X: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
-        """Draw from the process itself; see :class:`~gpflow_gi.layers.InducingSamples`."""
-        return values_of(self.process, X, num_samples, self.output_dim, seed)
+        """Draw from the process itself.
+
+        See :class:`~gpflow_gi.layers.inducing_samples.InducingSamples`.
+        """
+        return self._added(X) + values_of(self.process, X, num_samples, self.output_dim, seed)
 
     @property
     def _shared_by(self) -> list[slice]:
@@ -115,16 +147,27 @@ class ImplicitLayer(InducingSamples, WeightLayer):
             return [slice(0, self.output_dim)]
         return [slice(p, p + 1) for p in range(self.output_dim)]
 
-    def _moments(self) -> EmpiricalMoments:
-        return EmpiricalMoments(self.process.functions(self.num_draws, self.process.own_seed))
+    def _moments(self) -> Moments:
+        moments = EmpiricalMoments(self.process.functions(self.num_draws, self.process.own_seed))
+
+        def with_mean_function(X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            m, phi = moments(X)
+            return self._added(X) + m, phi
+
+        return with_mean_function
+
+    def _added(self, X: tf.Tensor) -> tf.Tensor:
+        """The mean function, [..., P] or [..., 1] for X of [..., D]; [] if there is none."""
+        if self.mean_function is None:
+            return tf.zeros([], X.dtype)
+        added = self.mean_function(flatten_rows(X))
+        return tf.reshape(added, tf.concat([tf.shape(X)[:-1], [added.shape[-1]]], axis=0))
 
 
 class ConditionedImplicitLayer(ConditionedLayer):
     """An implicit layer, given the inducing activations from the layer below."""
 
-    def __init__(
-        self, moments: EmpiricalMoments, units: list[tuple[DenseBasis, WhitenedGaussian]]
-    ) -> None:
+    def __init__(self, moments: Moments, units: list[tuple[DenseBasis, WhitenedGaussian]]) -> None:
         """Keep the process's draws, and the basis at U and q(z) for each of its outputs."""
         self._moments = moments
         self._units = units
@@ -161,9 +204,7 @@ class ConditionedImplicitLayer(ConditionedLayer):
 class ImplicitDraw(LayerFunction):
     """The function m(x) + phi(x)^T z of drawn weights."""
 
-    def __init__(
-        self, moments: EmpiricalMoments, z: tf.Tensor, log_p_minus_log_q: tf.Tensor
-    ) -> None:
+    def __init__(self, moments: Moments, z: tf.Tensor, log_p_minus_log_q: tf.Tensor) -> None:
         """Keep the weights.
 
         :param z: [K, P] or [S, K, P], with K draws of the process.

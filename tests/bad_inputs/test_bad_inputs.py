@@ -18,8 +18,8 @@ from .targets import TARGETS, Target, cases
 GOOD = (WORDS, ANSWER)
 
 # Training, and what compiles, takes seconds where it is taken.
-QUICK = ("architectures", "classification_metrics", "datasets", "kernels", "layers", "metrics",
-         "models", "plotting", "posteriors", "priors")  # fmt: skip
+QUICK = ("architectures", "classification_metrics", "datasets", "implicit", "kernels", "layers",
+         "metrics", "models", "plotting", "posteriors", "priors")  # fmt: skip
 
 
 def sample(size: int) -> list[tuple[str, Target, object]]:
