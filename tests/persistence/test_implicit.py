@@ -13,7 +13,13 @@ from ..implicit.test_processes import PROCESSES, X
 from .test_saving import assert_same, shaken, there_and_back
 
 
-@pytest.mark.parametrize("name", PROCESSES)
+SLOW = {"prior of a model"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in PROCESSES],
+)
 def test_every_process_and_posterior(name, tmp_path):
     sampler = NoiseNetwork(2 * 3, noise_dim=4, widths=(5,))
     layers = [
