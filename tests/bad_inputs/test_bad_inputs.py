@@ -113,8 +113,8 @@ def test_every_public_function_has_cases():
     }  # fmt: skip
     for module in (
         gi.architectures, gi.datasets, gi.estimators, gi.implicit, gi.inference, gi.interop,
-        gi.kernels, gi.layers, gi.models, gi.objectives, gi.persistence, gi.plotting, gi.posteriors, gi.priors,
-        gi.training,
+        gi.kernels, gi.layers, gi.models, gi.objectives, gi.persistence, gi.plotting,
+        gi.posteriors, gi.priors, gi.training,
     ):  # fmt: skip
         for name in module.__all__:
             if callable(getattr(module, name)):

@@ -12,7 +12,6 @@ from gpflow_gi.posteriors import FullGaussian, GlobalInducing, ImplicitInducing,
 from ..implicit.test_processes import PROCESSES, X
 from .test_saving import assert_same, shaken, there_and_back
 
-
 SLOW = {"prior of a model"}
 
 
