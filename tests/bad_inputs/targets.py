@@ -17,6 +17,7 @@ import gpflow_gi as gi
 from gpflow_gi import architectures, bounds, classification_metrics, datasets, metrics, plotting
 from gpflow_gi.estimators import BNNClassifier, BNNRegressor, DeepGPClassifier, DeepGPRegressor
 from gpflow_gi.implicit import (
+    EmpiricalMean,
     KernelProcess,
     NetworkProcess,
     NeuralSampler,
@@ -24,7 +25,7 @@ from gpflow_gi.implicit import (
     empirical_gp,
 )
 from gpflow_gi.interop import as_keras_model, from_gpflux
-from gpflow_gi.kernels import BNNKernel
+from gpflow_gi.kernels import BNNKernel, EmpiricalKernel
 from gpflow_gi.layers import (
     Conv2DLayer,
     DenseLayer,
@@ -900,6 +901,20 @@ _add(
     empirical_gp,
     {"process": NetworkProcess(D), "num_draws": 3},
     {"process": OBJECTS, "num_draws": COUNTS},
+)
+_add(
+    "implicit",
+    "EmpiricalMean",
+    EmpiricalMean,
+    {"process": NetworkProcess(D), "num_draws": 3},
+    {"process": OBJECTS, "num_draws": COUNTS},
+)
+_add(
+    "kernels",
+    "EmpiricalKernel",
+    EmpiricalKernel,
+    {"process": NetworkProcess(D), "num_draws": 3},
+    {"process": OBJECTS, "num_draws": COUNTS, "output": COUNTS},
 )
 _add(
     "layers",

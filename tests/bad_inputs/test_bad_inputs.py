@@ -107,15 +107,14 @@ def test_every_public_function_has_cases():
         "DensityPosterior", "Ensemble", "Laplace", "LayerCoordinates", "MapEstimate",
         "WeightDraws", "WeightPosterior", "Stop", "Variational", "Swag", "MinibatchChains",
         "FlowStep", "Planar", "RadialStep", "InverseAutoregressive", "NeuralAutoregressive",
-        "DataRows",
+        "DataRows", "Process",
         # Without arguments.
         "diabetes",
     }  # fmt: skip
     for module in (
-        gi.architectures, gi.datasets, gi.design, gi.estimators, gi.inference, gi.interop,
-        gi.kernels,
-        gi.layers, gi.models, gi.objectives, gi.persistence, gi.plotting, gi.posteriors, gi.priors,
-        gi.training,
+        gi.architectures, gi.datasets, gi.design, gi.estimators, gi.implicit, gi.inference,
+        gi.interop, gi.kernels, gi.layers, gi.models, gi.objectives, gi.persistence, gi.plotting,
+        gi.posteriors, gi.priors, gi.training,
     ):  # fmt: skip
         for name in module.__all__:
             if callable(getattr(module, name)):
