@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from . import classification_metrics as classification_metrics
     from . import datasets as datasets
     from . import estimators as estimators
+    from . import implicit as implicit
     from . import inference as inference
     from . import interop as interop
     from . import kernels as kernels
@@ -44,6 +45,7 @@ _SUBMODULES = (
     "classification_metrics",
     "datasets",
     "estimators",
+    "implicit",
     "inference",
     "interop",
     "kernels",

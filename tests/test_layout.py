@@ -15,7 +15,7 @@ HOUSE = (
     "__init__", "__main__", "cli", "experiments", "estimators",
     "benchmark", "interop", "architectures",
     "training", "persistence",
-    "bounds", "objectives", "inference", "models",
+    "bounds", "objectives", "implicit", "inference", "models",
     "layers", "posteriors", "priors", "nonlinearities", "kernels",
     "plotting", "classification_metrics", "metrics", "datasets",
     "core", "_version",

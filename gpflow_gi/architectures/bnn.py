@@ -10,7 +10,13 @@ import tensorflow as tf
 from gpflow.likelihoods import Gaussian, Likelihood
 
 from ..core.random import as_seed, fold_in
-from ..core.validation import finite_array, numpy_seed, positive_integer, shown, true_or_false
+from ..core.validation import (
+    finite_array,
+    numpy_seed,
+    positive_integer,
+    true_or_false,
+    widths_of_layers,
+)
 from ..inference import Implicit, WeightSpace
 from ..kernels.nonlinearities import Nonlinearity, as_nonlinearity
 from ..layers import DenseLayer
@@ -25,14 +31,13 @@ from .networks import (
     methods_of_layers,
     new_prior,
     prior_maker,
-    within_bounds,
 )
 from .start import (
     NOISE_VARIANCE,
-    as_regression,
     centres,
     check_rows,
     output_dim_for,
+    targets_near,
     warn_of_scale,
 )
 
@@ -120,7 +125,7 @@ def build_bnn(
         )
         return _implicit(network, num_samples, seed)
     X, Y = check_rows(X, Y)
-    widths = _check_widths(widths)
+    widths = widths_of_layers(widths)
     methods = methods_of_layers(inference, len(widths) + 1)
     make_prior = prior_maker(prior, prior_scale)
     function = as_nonlinearity(nonlinearity)
@@ -139,7 +144,7 @@ def build_bnn(
         if not {"global", "local"} & set(methods):
             num_inducing = min(num_inducing, len(np.unique(X, axis=0)))  # not kept: no warning
         U = centres(X, num_inducing, seed)
-    V, Lambda = _regression_on_targets(X, Y, U, likelihood)
+    V, Lambda = targets_near(X, Y, U, likelihood)
 
     rng = np.random.default_rng(seed)
     dims = [X.shape[1], *widths, output_dim]
@@ -173,32 +178,3 @@ def _implicit(network: DeepGP, num_samples: int, seed: int) -> Implicit:
     mean = space.draw_prior(1, fold_in(as_seed(seed), 0))[0].numpy()
     sampler = NoiseNetwork(space.size, mean=mean, seed=seed)
     return Implicit(network, sampler, num_samples=num_samples)
-
-
-def _check_widths(widths: Any) -> list[int]:
-    if not isinstance(widths, list | tuple):
-        raise ValueError(
-            f"widths must be a list with the width of each hidden layer, but is {shown(widths)}."
-        )
-    return [positive_integer(f"widths[{i}]", width) for i, width in enumerate(widths)]
-
-
-def _regression_on_targets(
-    X: np.ndarray, Y: np.ndarray, U: np.ndarray, likelihood: Likelihood
-) -> tuple[np.ndarray, np.ndarray]:
-    """Pseudo-outputs [M, P] at U and their precisions [M]: each row counts for the nearest."""
-    from sklearn.metrics import pairwise_distances_argmin
-
-    M = len(U)
-    P = output_dim_for(likelihood, Y.shape[1])
-    regression = as_regression(likelihood, Y, P)
-    if regression is None:
-        return np.zeros((M, P)), np.ones(M)
-    values, noise = regression
-    nearest = pairwise_distances_argmin(X, U)
-    counts = np.bincount(nearest, minlength=M)
-    sums = np.zeros((M, P))
-    np.add.at(sums, nearest, values)
-    # An inducing point that is nearest to no row counts as a hundredth of an observation.
-    Lambda = np.maximum(counts, 0.01) / noise
-    return sums / np.maximum(counts, 1)[:, None], within_bounds(Lambda)

@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeAlias
 import gpflow
 import numpy as np
 import tensorflow as tf
-from gpflow.functions import MeanFunction
 from gpflow.kernels import Kernel, MultioutputKernel, SquaredExponential
 from gpflow.likelihoods import Gaussian, Likelihood
 
@@ -26,6 +25,7 @@ from ..models import DeepGP
 from ..models.targets import check_likelihood, check_targets
 from ..posteriors import GlobalInducing, LocalInducing, Posterior, Prior
 from ..posteriors.pseudo_data import largest_precision
+from .skip import linear_map, mean_function_of
 from .start import (
     NOISE_VARIANCE,
     as_regression,
@@ -141,8 +141,8 @@ def build_deep_gp(
     layers = []
     F, Z = X, U  # rows and inducing points below a layer, if every layer were its mean
     for method, layer_kernel in zip(methods[:-1], kernels[:-1], strict=True):
-        W = _linear_map(F, width)
-        mean_function = _mean_function(W) if skip_connections else None
+        W = linear_map(F, width)
+        mean_function = mean_function_of(W) if skip_connections else None
         V = np.zeros((len(U), width)) if skip_connections else Z @ W
         Lambda = HIDDEN_PRECISION * np.eye(len(U))
         posterior = _posterior(method, layer_kernel, Z, V, Lambda, "diagonal")
@@ -259,25 +259,6 @@ def _regression_on_targets(
         vectors * np.clip(values, 2 / largest_precision(), largest_precision() / 2)
     ) @ vectors.T
     return V, (Lambda + Lambda.T) / 2
-
-
-def _linear_map(F: np.ndarray, width: int) -> np.ndarray:
-    """A map from D to `width` columns: principal components, or padding with zeros, [D, width]."""
-    W = np.eye(F.shape[1], width, dtype=F.dtype)
-    if width < F.shape[1]:
-        _, _, components = np.linalg.svd(F - F.mean(0), full_matrices=False)
-        # Fewer rows than `width` give fewer components; the others stay zero.
-        W = np.zeros_like(W)
-        W[:, : len(components)] = components[:width].T
-    return W
-
-
-def _mean_function(W: np.ndarray) -> MeanFunction:
-    if W.shape[0] == W.shape[1]:
-        return gpflow.functions.Identity()
-    mean_function = gpflow.functions.Linear(W, np.zeros(W.shape[1], W.dtype))
-    gpflow.set_trainable(mean_function, False)
-    return mean_function
 
 
 def _posterior(

@@ -16,6 +16,7 @@ from gpflow.likelihoods import (
 )
 
 from ..core.validation import finite_array
+from .networks import within_bounds
 
 NOISE_VARIANCE = 0.1
 """Initial noise variance of a Gaussian likelihood, in units of the targets' variance."""
@@ -125,3 +126,24 @@ def some_rows(num_rows: int, at_most: int, seed: int) -> np.ndarray:
     if num_rows <= at_most:
         return np.arange(num_rows)
     return np.random.default_rng(seed).choice(num_rows, at_most, replace=False)
+
+
+def targets_near(
+    X: np.ndarray, Y: np.ndarray, U: np.ndarray, likelihood: Likelihood
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pseudo-outputs [M, P] at U and their precisions [M]: each row counts for the nearest."""
+    from sklearn.metrics import pairwise_distances_argmin
+
+    M = len(U)
+    P = output_dim_for(likelihood, Y.shape[1])
+    regression = as_regression(likelihood, Y, P)
+    if regression is None:
+        return np.zeros((M, P)), np.ones(M)
+    values, noise = regression
+    nearest = pairwise_distances_argmin(X, U)
+    counts = np.bincount(nearest, minlength=M)
+    sums = np.zeros((M, P))
+    np.add.at(sums, nearest, values)
+    # An inducing point that is nearest to no row counts as a hundredth of an observation.
+    Lambda = np.maximum(counts, 0.01) / noise
+    return sums / np.maximum(counts, 1)[:, None], within_bounds(Lambda)

@@ -2,5 +2,6 @@
 
 from .basis import KernelBasis
 from .bnn import BNNKernel
+from .empirical import EmpiricalKernel
 
-__all__ = ["BNNKernel", "KernelBasis"]
+__all__ = ["BNNKernel", "EmpiricalKernel", "KernelBasis"]

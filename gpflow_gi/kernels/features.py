@@ -36,6 +36,7 @@ from gpflow.kernels import (
 from ..core import linalg
 from ..core.random import fold_in, standard_normal
 from .bnn import BNNKernel
+from .empirical import EmpiricalKernel
 
 Function: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
 
@@ -100,6 +101,7 @@ _FINITE: dict[type, Callable[[Any, tf.Tensor], tf.Tensor]] = {
     BNNKernel: lambda kernel, X: (
         kernel.features(kernel.slice(X)[0]) * tf.sqrt(kernel.variance / kernel.num_features)
     ),
+    EmpiricalKernel: lambda kernel, X: kernel.features(kernel.slice(X)[0]),
 }
 """The features phi of kernels with finitely many: [..., N, D] -> [..., N, K]."""
 

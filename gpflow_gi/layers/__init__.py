@@ -5,6 +5,7 @@ from .conv import Conv2DLayer
 from .dense import DenseLayer
 from .deterministic import Deterministic
 from .gp import GPLayer
+from .implicit import ImplicitLayer
 from .residual import Residual
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "DenseLayer",
     "Deterministic",
     "GPLayer",
+    "ImplicitLayer",
     "Layer",
     "LayerDraw",
     "LayerFunction",

@@ -98,18 +98,26 @@ class Layer(gpflow.Module, ABC):
         self.posterior = Prior()
 
 
-def check_posterior(posterior: Posterior, output_dim: int | tuple[int, ...]) -> None:
-    """Check that a posterior is one, and has the right number of outputs.
+def check_posterior(
+    posterior: Posterior, output_dim: int | tuple[int, ...], *, can_sample_outputs: bool = False
+) -> None:
+    """Check that a posterior is one, fits the layer, and has the right number of outputs.
 
     :param output_dim: P, or (H, W, P) of a convolution.
+    :param can_sample_outputs: True if the layer takes posteriors that draw its outputs.
 
     :raises TypeError: if it is not a posterior.
-    :raises ValueError: if its number of outputs differs.
+    :raises ValueError: if its number of outputs differs, or if it is not for such a layer.
     """
     if not isinstance(posterior, Posterior):
         raise TypeError(
             f"posterior must be one of gpflow_gi.posteriors, but is {shown(posterior)}. GPflow's "
             "q_mu and q_sqrt are in gpflow_gi.posteriors.LocalInducing."
+        )
+    if posterior.samples_outputs and not can_sample_outputs:
+        raise ValueError(
+            f"posterior is {type(posterior).__name__}, which draws the values of a process at "
+            "inducing inputs: it is for a GPLayer or an ImplicitLayer."
         )
     if posterior.output_dim not in (None, output_dim):
         raise ValueError(

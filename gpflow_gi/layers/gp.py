@@ -20,15 +20,16 @@ from gpflow.kernels import (
 from ..core import linalg
 from ..core.gaussians import WhitenedGaussian, integrate
 from ..core.jitter import new_jitter_scale
-from ..core.random import fold_in, standard_normal
+from ..core.random import as_seed, fold_in, standard_normal
 from ..core.validation import positive_integer, shown
-from ..kernels import KernelBasis, features
+from ..kernels import KernelBasis, empirical, features
 from ..kernels.batched import flatten_rows
 from ..posteriors import Posterior
 from .base import ConditionedLayer, Layer, LayerDraw, LayerFunction, check_posterior
+from .inducing_samples import InducingSamples
 
 
-class GPLayer(Layer):
+class GPLayer(InducingSamples, Layer):
     """P independent Gaussian processes f_p = m_p + GP(0, k_p), with an approximate posterior.
 
     In whitened form f(x) = m(x) + a(x)^T z + r(x) with a(x) = L^-1 k(U, x), L = chol k(U, U).
@@ -69,7 +70,7 @@ class GPLayer(Layer):
         """
         super().__init__()
         self.output_dim = positive_integer("output_dim", output_dim)
-        check_posterior(posterior, self.output_dim)
+        check_posterior(posterior, self.output_dim, can_sample_outputs=True)
         if mean_function is not None and not callable(mean_function):
             raise TypeError(
                 f"mean_function must be a GPflow mean function, but is {shown(mean_function)}."
@@ -108,12 +109,31 @@ class GPLayer(Layer):
     def condition(
         self, U: tf.Tensor, num_samples: int | None = None, seed: tf.Tensor | None = None
     ) -> ConditionedGPLayer:
+        inputs = self.posterior.basis_inputs(U)
+        drawn = {}
+        if self.posterior.samples_outputs:
+            u = self.posterior.sample_outputs(num_samples, as_seed(None) if seed is None else seed)
+            drawn = {"drawn": u - self.mean(inputs)}
         processes = []
         for kernel, outputs in self.kernels:
-            inputs = self.posterior.basis_inputs(U)
             basis = KernelBasis(kernel, inputs, jitter_scale=self.jitter_scale)
-            processes.append(_Process(basis, self.posterior.q(basis, outputs)))
+            processes.append(_Process(basis, self.posterior.q(basis, outputs, **drawn)))
         return ConditionedGPLayer(self, processes, knows_u=not self.posterior.has_own_inputs)
+
+    def prior_values(self, X: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
+        """Draw from the prior: that of an empirical kernel is its process.
+
+        See :class:`~gpflow_gi.layers.InducingSamples`.
+        """
+        kernels = [kernel for kernel, _ in self.kernels]
+        values = []
+        for kernel, outputs in self.kernels:
+            P = outputs.stop - outputs.start
+            own = fold_in(seed, empirical.first_of_process(kernels, kernel))
+            draws = empirical.centred_draws(kernel, X, num_samples * P, own, self.jitter_scale)
+            draws = tf.reshape(draws, [num_samples, P, draws.shape[-1]])
+            values.append(tf.linalg.matrix_transpose(draws))
+        return self.mean(X) + tf.concat(values, axis=-1)
 
     def mean(self, X: tf.Tensor) -> tf.Tensor:
         """The mean function.

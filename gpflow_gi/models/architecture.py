@@ -64,7 +64,9 @@ def _parts(layer: Layer, below: Shape | None) -> Iterable[str]:
     yield type(layer).__name__
     yield f"{'?' if below is None else _written(below)} -> {_written(layer.output_shape)}"
     yield type(layer.posterior).__name__
-    prior = layer.kernel if hasattr(layer, "kernel") else layer.prior
+    prior = next(
+        getattr(layer, name) for name in ("kernel", "process", "prior") if hasattr(layer, name)
+    )
     each = prior if isinstance(prior, list | tuple) else [prior]
     yield ", ".join(dict.fromkeys(type(one).__name__ for one in each))
     yield str(_of(layer))

@@ -8,7 +8,6 @@ from gpflow.kernels import Coregion
 from gpflow.likelihoods import Likelihood
 
 from ..layers import Deterministic, Layer, Residual
-from ..posteriors import LocalInducing
 
 
 def describe(layer: Layer | Deterministic) -> str:
@@ -124,8 +123,9 @@ def _connect_layer(
             f"{name} has num_inducing={posterior.num_inducing}, but the model's inducing_inputs "
             f"have {num_inducing} rows; they must be equal."
         )
-    if isinstance(posterior, LocalInducing):
-        own = tuple(posterior.inducing_inputs.shape[1:])
+    Z = getattr(posterior, "inducing_inputs", None)
+    if Z is not None:
+        own = tuple(Z.shape[1:])
         if shape is not None and not _is_compatible(own, shape):
             raise ValueError(
                 f"{name} has inducing inputs of {_columns(own)}, but gets {_columns(shape)} from "

@@ -25,7 +25,6 @@ from ..core.validation import (
 from ..layers import Deterministic, GPLayer, Layer
 from ..layers.deterministic import as_layers
 from ..layers.residual import every_deterministic, every_layer
-from ..posteriors import LocalInducing
 from . import diagnostics, integration
 from .architecture import architecture
 from .connections import check_connections, check_inputs, check_last_layer, uses_global_inducing
@@ -260,6 +259,14 @@ class DeepGP(Predictive):
     # ------------------------------------------------------------------------------------ inside
 
     @property
+    def implicit_layers(self) -> list[Layer]:
+        """The layers whose q draws values at inducing inputs without a density.
+
+        They have the methods of :class:`gpflow_gi.layers.inducing_samples.InducingSamples`.
+        """
+        return [lay for lay in every_layer(self.layers) if lay.posterior.samples_outputs]
+
+    @property
     def output_dim(self) -> int:
         """P, the number of outputs of the last layer."""
         return self.layers[-1].output_dim
@@ -271,8 +278,9 @@ class DeepGP(Predictive):
         shape = first.input_shape if isinstance(first, Layer) else None
         if shape is None and self.inducing_inputs is not None:
             shape = tuple(self.inducing_inputs.shape[1:])
-        if shape is None and isinstance(getattr(first, "posterior", None), LocalInducing):
-            shape = tuple(first.posterior.inducing_inputs.shape[1:])
+        Z = getattr(getattr(first, "posterior", None), "inducing_inputs", None)
+        if shape is None and Z is not None:
+            shape = tuple(Z.shape[1:])
         return first.input_shape if shape is None else shape
 
     @property

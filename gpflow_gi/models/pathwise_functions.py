@@ -43,25 +43,39 @@ class PathwiseFunctions:
             with tf.init_scope():  # once, also while a function is being traced
                 self._layers = self._start(X.shape[-1])
         if not tf.executing_eagerly():
-            return self._values(self._layers, X)
+            return through(self._layers, X)
         chunk = rows_per_chunk(self._num_samples * max(self._num_features, self._model.width()))
         starts = range(0, max(X.shape[0], 1), chunk)
-        return tf.concat([self._values(self._layers, X[i : i + chunk]) for i in starts], axis=1)
+        return tf.concat([through(self._layers, X[i : i + chunk]) for i in starts], axis=1)
 
     def _start(self, input_dim: int) -> list[Deterministic | LayerFunction]:
-        propagated = self._model.propagate(
-            input_dim,
-            self._num_samples,
-            fold_in(self._seed, 0),
-            draw_all=True,
-            num_features=self._num_features,
+        return drawn_layers(
+            self._model, input_dim, self._num_samples, self._seed, self._num_features
         )
-        last = propagated.last.draw(propagated.num_samples, fold_in(self._seed, 1))
-        hidden = cast(list[Deterministic | LayerFunction], propagated.hidden)
-        return [*hidden, last.function(self._num_features, fold_in(self._seed, 2))]
 
-    def _values(self, layers: list[Deterministic | LayerFunction], X: tf.Tensor) -> tf.Tensor:
-        F = X
-        for layer in layers:
-            F = layer(F)
-        return F if F.shape.rank == 3 else F[None]
+
+def drawn_layers(
+    model: Any, input_dim: int, num_samples: int, seed: tf.Tensor, num_features: int
+) -> list[Deterministic | LayerFunction]:
+    """Draw every layer of a model as a function on all inputs.
+
+    :param model: a :class:`gpflow_gi.models.DeepGP` whose layers have features.
+    :param input_dim: D, the number of columns of the inputs.
+    :param num_samples: S, the number of functions.
+    :param seed: [2].
+    :param num_features: F, of each function in each layer.
+    """
+    propagated = model.propagate(
+        input_dim, num_samples, fold_in(seed, 0), draw_all=True, num_features=num_features
+    )
+    last = propagated.last.draw(propagated.num_samples, fold_in(seed, 1))
+    hidden = cast(list[Deterministic | LayerFunction], propagated.hidden)
+    return [*hidden, last.function(num_features, fold_in(seed, 2))]
+
+
+def through(layers: list[Deterministic | LayerFunction], X: tf.Tensor) -> tf.Tensor:
+    """The values of drawn layers, one after the other, [N, D] -> [S, N, P]."""
+    F = X
+    for layer in layers:
+        F = layer(F)
+    return F if F.shape.rank == 3 else F[None]

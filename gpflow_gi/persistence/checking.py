@@ -9,18 +9,21 @@ import gpflow
 import tensorflow as tf
 from gpflow.likelihoods import ScalarLikelihood, SwitchedLikelihood
 
+from ..core.process import Process
 from ..core.random import as_seed
-from ..core.validation import output_shape, positive_integer, positive_number
-from ..inference import Gaussian, Linearised, Mixture, Samples, WeightPosterior
-from ..layers import DenseLayer, Deterministic, GPLayer, Layer
+from ..core.validation import numpy_seed, output_shape, positive_integer, positive_number
+from ..inference import Gaussian, Implicit, Linearised, Mixture, Samples, WeightPosterior
+from ..kernels.empirical import check_draws
+from ..layers import DenseLayer, Deterministic, GPLayer, ImplicitLayer, Layer
 from ..layers.base import check_posterior
 from ..layers.conv import Conv2DLayer
+from ..layers.inducing_samples import InducingSamples
 from ..layers.residual import every_deterministic, every_layer
 from ..layers.weights import WeightLayer, check_prior
 from ..models import DeepGP, Predictive, integration
 from ..models.connections import check_connections, check_last_layer
 from ..models.targets import check_likelihood
-from ..posteriors import Factorised, LocalInducing, Recorded
+from ..posteriors import Factorised, FullGaussian, LocalInducing, Recorded
 from ..posteriors.pseudo_data import PseudoData, check_kind
 from ..priors import ScalePrior, SpatialIWPrior
 from ..priors.gaussian import _GaussianPrior
@@ -58,6 +61,8 @@ def _check_weight_posterior(model: WeightPosterior, L: int) -> None:
             _check_shape("diagonal", model.diagonal, (L,))
         if model.root is None and model.diagonal is None:
             raise ValueError("a Gaussian has no covariance")
+    elif isinstance(model, Implicit):
+        _check_sampler(model, L)
     elif isinstance(model, Mixture):
         if not isinstance(model.components, list) or not model.components:
             raise TypeError("a mixture has no components")
@@ -65,6 +70,15 @@ def _check_weight_posterior(model: WeightPosterior, L: int) -> None:
             if not isinstance(component, WeightPosterior) or component.space.size != L:
                 raise ValueError("the components of a mixture are not of one network")
             check_model(component)
+
+
+def _check_sampler(model: Implicit, L: int) -> None:
+    def symbolically() -> tf.Tensor:
+        return tf.convert_to_tensor(model.sampler(2, as_seed(0)))
+
+    shape = tf.function(symbolically, autograph=False).get_concrete_function().output_shapes
+    if shape != [2, L]:
+        raise ValueError(f"a sampler makes samples of shape {shape}, and not [2, {L}]")
 
 
 def _check_deep_gp(model: DeepGP) -> None:
@@ -99,6 +113,11 @@ def _check_deep_gp(model: DeepGP) -> None:
             raise ValueError("a deterministic layer has images that are none")
 
     def symbolically() -> tf.Tensor:
+        for part in model.submodules:
+            if isinstance(part, Process):
+                _check_process(part)
+        for layer in model.implicit_layers:
+            _check_implicit(layer.posterior)
         check_connections(model.layers, U)
         if model.input_dim is not None:
             X = tf.zeros([2, model.input_dim], gpflow.default_float())
@@ -147,6 +166,8 @@ def _check_layer(layer: Layer) -> None:
     if isinstance(layer, WeightLayer):
         if isinstance(layer, DenseLayer):
             positive_integer("input_dim", layer.input_dim)
+        if isinstance(layer, ImplicitLayer):
+            check_draws(layer.process, layer.num_draws)
         kernel_size = layer.convolution.kernel_size if isinstance(layer, Conv2DLayer) else None
         _check_prior(check_prior(layer.prior, kernel_size))
         filters = output[-1]
@@ -154,6 +175,9 @@ def _check_layer(layer: Layer) -> None:
             shape = (layer.num_weights, filters)
             _check_shape("mean", posterior.mean, shape)
             _check_shape("standard_deviation", posterior.standard_deviation, shape)
+            return
+        if isinstance(posterior, FullGaussian):
+            _check_free(posterior, layer.num_weights, filters)
             return
         if isinstance(posterior, Recorded):
             draws = (posterior.num_draws, layer.num_weights, filters)
@@ -165,7 +189,8 @@ def _check_layer(layer: Layer) -> None:
         _check_shape("jitter_scale", layer.jitter_scale, ())
         if not (layer.mean_function is None or callable(layer.mean_function)):
             raise TypeError("a mean function is none")
-    check_posterior(posterior, sizes)
+    can_sample = isinstance(layer, InducingSamples)
+    check_posterior(posterior, sizes, can_sample_outputs=can_sample)
     if isinstance(posterior, PseudoData):
         _check_pseudo_data(posterior)
     elif isinstance(posterior, LocalInducing):
@@ -179,14 +204,35 @@ def _check_local(posterior: LocalInducing) -> None:
     data = posterior.pseudo_data
     if data is None:
         (P,) = output_shape(posterior.output_dim)
-        _check_shape("q_mu", posterior.q_mu, (M, P))
-        _check_shape("q_sqrt", posterior.q_sqrt, (P, M, M))
+        _check_free(posterior, M, P)
         return
     if not isinstance(data, PseudoData):
         raise TypeError("the pseudo-data of a local posterior are none")
     if (data.num_inducing, data.output_dim) != (M, posterior.output_dim):
         raise ValueError("a local posterior has pseudo-data of another shape")
     _check_pseudo_data(data)
+
+
+def _check_free(posterior: Any, K: int, P: int) -> None:
+    _check_shape("q_mu", posterior.q_mu, (K, P))
+    _check_shape("q_sqrt", posterior.q_sqrt, (P, K, K))
+
+
+def _check_implicit(posterior: Any) -> None:
+    M = positive_integer("num_inducing", posterior.num_inducing)
+    (P,) = output_shape(posterior.output_dim)
+    _check_shape("inducing_inputs", posterior.inducing_inputs, (M, None))
+    positive_number("noise_variance", posterior.noise_variance)
+    if posterior.sampler(1, as_seed(0)).shape != (1, M * P):
+        raise ValueError("a sampler draws vectors of another size")
+
+
+def _check_process(process: Process) -> None:
+    D, P = (positive_integer(name, getattr(process, name)) for name in ("input_dim", "output_dim"))
+    numpy_seed("seed", process.seed)
+    values = process.functions(2, process.own_seed)(tf.zeros([3, D], gpflow.default_float()))
+    if values.shape != (2, 3, P):
+        raise ValueError("a process draws functions of another number of outputs")
 
 
 def _check_pseudo_data(data: PseudoData) -> None:

@@ -19,7 +19,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
 
-from .. import inference, kernels, layers, posteriors, priors
+from .. import implicit, inference, kernels, layers, posteriors, priors
 from ..core.convolution import Convolution
 from ..core.perceptron import Perceptron
 from ..inference.autoregressive import MaskedNetwork
@@ -121,7 +121,7 @@ def _in(module: Any, names: str) -> Iterator[Any]:
 @cache
 def objects() -> tuple[type, ...]:
     """Classes whose objects are made by setting attributes."""
-    ours = (inference, layers, posteriors, priors, kernels)
+    ours = (implicit, inference, layers, posteriors, priors, kernels)
     return (
         DeepGP,
         PseudoData,

@@ -2,7 +2,9 @@
 
 from .base import Posterior
 from .factorised import Factorised
+from .full_gaussian import FullGaussian
 from .global_inducing import GlobalInducing
+from .implicit_inducing import ImplicitInducing
 from .local_inducing import LocalInducing
 from .noise_network import NoiseNetwork
 from .prior import Prior
@@ -10,7 +12,9 @@ from .recorded import Recorded
 
 __all__ = [
     "Factorised",
+    "FullGaussian",
     "GlobalInducing",
+    "ImplicitInducing",
     "LocalInducing",
     "NoiseNetwork",
     "Posterior",

@@ -19,6 +19,9 @@ class Posterior(gpflow.Module, ABC):
     has_density: bool = True
     """True if there is a density q(z), and therefore a KL divergence."""
 
+    samples_outputs: bool = False
+    """True if q draws the values at the basis' inputs: see :meth:`sample_outputs`."""
+
     uses_global_inducing: bool
     """True if q(z) depends on the inducing activations from the layer below."""
 
@@ -50,6 +53,16 @@ class Posterior(gpflow.Module, ABC):
         :return: [M, D] or [S, M, D].
         """
         return U
+
+    def sample_outputs(self, num_samples: int | None, seed: tf.Tensor) -> tf.Tensor:
+        """Draw the layer's values at the basis' inputs, for posteriors that do.
+
+        :param num_samples: S; None for one sample without a sample axis.
+        :param seed: [2].
+        :return: [S, M, P] or [M, P], in the units of the layer's outputs.
+        :raises NotImplementedError: if `samples_outputs` is False.
+        """
+        raise NotImplementedError(f"{type(self).__name__} is a Gaussian given the layers below.")
 
     @abstractmethod
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:

@@ -2,16 +2,15 @@
 
 from typing import Any, cast
 
-import numpy as np
 import tensorflow as tf
 from gpflow.base import Parameter
-from gpflow.utilities import triangular
 
 from ..core.basis import Basis
 from ..core.gaussians import FreeGaussian, WhitenedGaussian
 from ..core.linalg import flat_rows
 from ..core.validation import finite_array, output_shape
 from .base import Posterior
+from .free_parameters import free_parameters
 from .pseudo_data import PrecisionKind, PseudoData, check_kind
 
 
@@ -79,7 +78,7 @@ class LocalInducing(Posterior):
         self.pseudo_data: PseudoData | None = None
         self._is_free = q_mu is not None or q_sqrt is not None
         if len(shape) == 1 and pseudo_outputs is None and pseudo_precision is None:
-            self.q_mu, self.q_sqrt = _free_parameters(len(Z), shape[0], q_mu, q_sqrt)
+            self.q_mu, self.q_sqrt = free_parameters(len(Z), shape[0], q_mu, q_sqrt)
         elif not self._is_free:
             self.pseudo_data = self._new_pseudo_data(pseudo_outputs, pseudo_precision)
         else:
@@ -146,13 +145,3 @@ class LocalInducing(Posterior):
         if self.pseudo_data is not None:
             return self.pseudo_data.regression(basis, outputs)
         return FreeGaussian(self.q_mu[:, outputs], self.q_sqrt[outputs])
-
-
-def _free_parameters(M: int, P: int, q_mu: Any, q_sqrt: Any) -> tuple[Parameter, Parameter]:
-    """The means [M, P] and lower triangular roots [P, M, M] of a free Gaussian over z."""
-    q_mu = np.zeros((M, P)) if q_mu is None else q_mu
-    q_sqrt = np.tile(np.eye(M), (P, 1, 1)) if q_sqrt is None else q_sqrt
-    q_mu, q_sqrt = finite_array("q_mu", q_mu, (M, P)), finite_array("q_sqrt", q_sqrt, (P, M, M))
-    if np.any(np.triu(q_sqrt, 1)):
-        raise ValueError("q_sqrt must be lower triangular, but has entries above the diagonal.")
-    return Parameter(q_mu), Parameter(q_sqrt, transform=triangular())

@@ -224,10 +224,25 @@ def test_convolutions_and_blocks(kind, rng, tmp_path):
 
 
 def test_all_layers_posteriors_and_priors_are_tested():
-    """The tests above name every layer, posterior and prior of this library."""
+    """The tests above, and those of test_implicit.py, name every layer, posterior and prior."""
+    implicit = {"FullGaussian", "ImplicitInducing"}
     tested = {
-        gi.layers: {"GPLayer", "DenseLayer", "Conv2DLayer", "Residual", "Deterministic"},
-        gi.posteriors: {"GlobalInducing", "LocalInducing", "Factorised", "Prior", "Recorded"},
+        gi.layers: {
+            "GPLayer",
+            "DenseLayer",
+            "Conv2DLayer",
+            "ImplicitLayer",
+            "Residual",
+            "Deterministic",
+        },
+        gi.posteriors: {
+            "GlobalInducing",
+            "LocalInducing",
+            "Factorised",
+            "Prior",
+            "Recorded",
+            *implicit,
+        },
         gi.priors: {"NealPrior", "StandardPrior", "ScalePrior", "SpatialIWPrior"},
     }
     bases = (

@@ -10,12 +10,14 @@ The same Gaussian can be computed in the space of the M pseudo-outputs or in tha
 """
 
 from .choice import regress
+from .drawn_outputs import RegressionOnDraws
 from .function_space import FunctionSpaceRegression
 from .units_of_noise import UnitsOfNoiseRegression
 from .weight_space import WeightSpaceRegression
 
 __all__ = [
     "FunctionSpaceRegression",
+    "RegressionOnDraws",
     "UnitsOfNoiseRegression",
     "WeightSpaceRegression",
     "regress",

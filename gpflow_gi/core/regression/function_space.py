@@ -42,8 +42,11 @@ class FunctionSpaceRegression(WhitenedGaussian):
         self._C = tf.linalg.cholesky(tf.stop_gradient(self._S))
         self._V = tf.broadcast_to(V, tf.concat([tf.shape(self._S)[:-1], tf.shape(V)[-1:]], axis=0))
         self._num_outputs = float(V.shape[-1])
-        # E z = Phi^T S^-1 V
-        self.mean = basis.transposed_design_times(self._solve(self._V))
+        self.mean = self.mean_given(self._V)
+
+    def mean_given(self, V: tf.Tensor) -> tf.Tensor:
+        """E z = Phi^T S^-1 V for any pseudo-outputs, [M, P] or [S, M, P] -> [K, P] or [S, K, P]."""
+        return self._basis.transposed_design_times(self._solve(V))
 
     def kl(self) -> tf.Tensor:
         remaining, log_determinant = _divergence(self._S, self._C, self._V, self._noise)

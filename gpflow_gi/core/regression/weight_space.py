@@ -53,6 +53,7 @@ class WeightSpaceRegression(WeightGaussian):
             H, y = tf.expand_dims(T, -1) * Phi, tf.expand_dims(T, -1) * V
         else:
             H, y = tf.matmul(T, Phi, transpose_a=True), tf.matmul(T, V, transpose_a=True)
+        self._T, self._H = T, H
         self._W, self._log_determinant = inverse_root(H)
         self._r = tf.matmul(self._W, tf.matmul(H, y, transpose_a=True))
 
@@ -60,6 +61,14 @@ class WeightSpaceRegression(WeightGaussian):
     def mean(self) -> tf.Tensor:
         """E z = B^-1 Phi^T Lambda V, [K, P] or [S, K, P]."""
         return self._joined(tf.matmul(self._W, self._r, transpose_a=True))
+
+    def mean_given(self, V: tf.Tensor) -> tf.Tensor:
+        """E z for other pseudo-outputs, [M, P] or [S, M, P] -> [K, P] or [S, K, P].
+
+        For a diagonal Lambda that all outputs share.
+        """
+        c = linalg.transposed_product(self._H, self._T[:, None] * V)
+        return linalg.transposed_product(self._W, linalg.product(self._W, c))
 
     def kl(self) -> tf.Tensor:
         return self._kl(self.mean)

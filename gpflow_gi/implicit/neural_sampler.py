@@ -1,0 +1,84 @@
+"""Neural samplers: networks with random inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import gpflow
+import tensorflow as tf
+
+from ..core.perceptron import Perceptron
+from ..core.process import Functions, Process
+from ..core.random import as_seed, fold_in, standard_normal
+from ..core.validation import positive_integer, widths_of_layers
+from ..kernels.nonlinearities import Nonlinearity, as_nonlinearity
+
+
+class NeuralSampler(Process):
+    """f(x) = g(x, e), e ~ N(0, I): a network on the inputs and on noise that all rows share.
+
+    Ma, Li & Hernandez-Lobato (2019); Rodriguez Santana, Zaldivar & Hernandez-Lobato (2022),
+    section 5, with 10 dimensions of noise. All weights of g are parameters.
+
+    With a rank R, f(x) = a(x)^T v(e) with two networks, a of the inputs and v of the noise. N rows
+    and S draws then pass through a network N + S times in place of N S times.
+
+    >>> sampler = NeuralSampler(2, noise_dim=3, rank=4)
+    >>> sampler.draw(5)([[0.0, 1.0]]).shape
+    TensorShape([5, 1, 1])
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int = 1,
+        widths: Sequence[int] = (50, 50),
+        nonlinearity: str | Nonlinearity = "tanh",
+        seed: int = 0,
+        *,
+        noise_dim: int = 10,
+        rank: int | None = None,
+    ) -> None:
+        """Draw the weights at the start.
+
+        :param input_dim: D, the number of columns of the inputs.
+        :param output_dim: P, the number of outputs.
+        :param widths: widths of the hidden layers, of each network.
+        :param nonlinearity: after each hidden layer: a name, or an elementwise function.
+        :param seed: the seed of the weights at the start, and of draws for which none is given,
+            from 0 to 2^32 - 1.
+        :param noise_dim: the number of dimensions of the noise.
+        :param rank: R, for each output; None for one network on inputs and noise together.
+        :raises ValueError: if a number is not a positive integer, the nonlinearity is unknown, or
+            the seed is no seed.
+        :raises TypeError: if the nonlinearity is neither a name nor a function.
+        """
+        super().__init__(input_dim, output_dim, seed)
+        self.noise_dim = positive_integer("noise_dim", noise_dim)
+        self.rank = None if rank is None else positive_integer("rank", rank)
+        widths, function = widths_of_layers(widths), as_nonlinearity(nonlinearity)
+        start = fold_in(as_seed(self.seed), 1)  # stream 0 is for draws
+        D, P, noise = self.input_dim, self.output_dim, self.noise_dim
+        if self.rank is None:
+            self.network = Perceptron(D + noise, P, widths, function, fold_in(start, 0))
+            return
+        size = self.rank * P
+        self.network = Perceptron(D, size, widths, function, fold_in(start, 0))
+        self.noise_network = Perceptron(noise, size, widths, function, fold_in(start, 1))
+
+    def functions(self, num_draws: int, seed: tf.Tensor) -> Functions:
+        noise = standard_normal(
+            [num_draws, self.noise_dim], fold_in(seed, 0), gpflow.default_float()
+        )
+        if self.rank is not None:
+            shape = [-1, self.output_dim, self.rank]
+            v = tf.reshape(self.noise_network(noise), shape) / self.rank**0.5
+            return lambda X: tf.einsum("npr,spr->snp", tf.reshape(self.network(X), shape), v)
+
+        def values(X: tf.Tensor) -> tf.Tensor:
+            N = tf.shape(X)[0]
+            rows = tf.broadcast_to(X, tf.concat([[num_draws], tf.shape(X)], axis=0))
+            noises = tf.broadcast_to(noise[:, None], [num_draws, N, self.noise_dim])
+            return self.network(tf.concat([rows, noises], axis=-1))
+
+        return values

@@ -1,0 +1,68 @@
+"""The prior of any model that can be drawn, as an implicit process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gpflow
+import tensorflow as tf
+
+from ..core.process import Functions, Process
+from ..core.validation import positive_integer, shown
+from ..inference import WeightPosterior
+from ..layers import Layer
+from ..models import DeepGP
+from ..models.pathwise_functions import drawn_layers, through
+
+
+class PriorProcess(Process):
+    """The prior of a model: a deep Gaussian process, or a network of any layers.
+
+    It has copies of the prior's parameters: kernels, mean functions, scales of weights.
+
+    >>> import numpy as np
+    >>> import gpflow_gi as gi
+    >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
+    >>> process = PriorProcess(gi.architectures.build_deep_gp(X, X, num_inducing=5))
+    >>> process.draw(3)(X).shape
+    TensorShape([3, 20, 1])
+    """
+
+    def __init__(self, model: Any, *, num_features: int = 100, seed: int = 0) -> None:
+        """Copy the prior.
+
+        :param model: a :class:`~gpflow_gi.models.DeepGP`, or a posterior over its weights.
+        :param num_features: F, the number of random frequencies in each draw of a Gaussian process
+            layer.
+        :param seed: the seed of draws for which none is given, from 0 to 2^32 - 1.
+        :raises TypeError: if `model` is neither.
+        :raises ValueError: if the model does not know its number of inputs, if a kernel has no
+            features, if a number is not a positive integer, or if the seed is no seed.
+        """
+        network = model
+        if isinstance(model, WeightPosterior) and not model.is_of_target:
+            network = model.network
+        if not isinstance(network, DeepGP):
+            raise TypeError(
+                "model must be a gpflow_gi.models.DeepGP or a posterior over the weights of one, "
+                f"but is {shown(model)}."
+            )
+        if network.input_dim is None:
+            raise ValueError(
+                "The model does not know its number of inputs: neither inducing inputs nor the "
+                "layer at its bottom tell."
+            )
+        super().__init__(network.input_dim, network.output_dim, seed)
+        self.model = network.prior_model()
+        gpflow.set_trainable(self.model.likelihood, False)  # no draw depends on it
+        for i, layer in enumerate(self.model.layers, start=1):
+            if isinstance(layer, Layer) and not layer.has_features:
+                raise ValueError(
+                    f"Layer {i} has a kernel that cannot be drawn as functions; "
+                    "gpflow_gi.models.FunctionDraws lists the kernels that can."
+                )
+        self.num_features = positive_integer("num_features", num_features)
+
+    def functions(self, num_draws: int, seed: tf.Tensor) -> Functions:
+        layers = drawn_layers(self.model, self.input_dim, num_draws, seed, self.num_features)
+        return lambda X: through(layers, X)

@@ -1,0 +1,138 @@
+"""Processes are drawn with common random numbers, and have the moments of what they stand for."""
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import gpflow_gi as gi
+from gpflow_gi.implicit import KernelProcess, NetworkProcess, NeuralSampler, PriorProcess
+
+X = np.array([[-1.0, 0.3], [0.2, 0.1], [1.5, -0.7], [0.0, 0.0]])
+
+
+def deep_gp():
+    layers = [
+        gi.layers.GPLayer(gpflow.kernels.Matern32(), 2, gi.posteriors.GlobalInducing(3, 2)),
+        gi.layers.GPLayer(gpflow.kernels.Matern32(), 2, gi.posteriors.GlobalInducing(3, 2)),
+    ]
+    likelihood = gpflow.likelihoods.Gaussian()
+    return gi.models.DeepGP(layers, likelihood, num_data=4, inducing_inputs=X[:3])
+
+
+PROCESSES = {
+    "network": lambda: NetworkProcess(2, 2, widths=(7, 5), seed=3),
+    "sampler": lambda: NeuralSampler(2, 2, widths=(7, 5), noise_dim=3),
+    "sampler of low rank": lambda: NeuralSampler(2, 2, widths=(7,), noise_dim=3, rank=4),
+    "warped kernel": lambda: KernelProcess(gpflow.kernels.Matern52(), 2, 2, warp=tf.exp),
+    "prior of a model": lambda: PriorProcess(deep_gp(), num_features=20),
+}
+
+
+@pytest.mark.parametrize("name", PROCESSES)
+def test_draws_are_functions_with_common_random_numbers(name):
+    process = PROCESSES[name]()
+    values = process.draw(6)(X)
+    assert values.shape == (6, 4, 2)
+    np.testing.assert_array_equal(process.draw(6)(X), values)
+    np.testing.assert_array_equal(process.draw(6, process.seed)(X), values)
+    np.testing.assert_allclose(process.draw(6)(X[::-1][:3]), values[:, ::-1][:, :3], rtol=1e-12)
+    assert np.all(process.draw(6, seed=99)(X) != values)
+
+
+@pytest.mark.parametrize("name", PROCESSES)
+def test_draws_have_gradients_in_all_parameters(name):
+    process = PROCESSES[name]()
+
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.square(process.draw(6)(X)))
+    assert len(process.trainable_variables) > 1
+    for gradient in tape.gradient(loss, process.trainable_variables):
+        assert np.any(tf.convert_to_tensor(gradient) != 0)
+
+
+def assert_mean(values, expected):
+    """The mean over the first axis, within five standard errors."""
+    error = np.std(values, axis=0) / np.sqrt(len(values))
+    assert np.all(np.abs(np.mean(values, axis=0) - expected) < 5 * error)
+
+
+def test_a_network_without_hidden_layers_has_the_moments_of_its_weights(rng):
+    process = NetworkProcess(2, widths=())
+    mean, scale = rng.normal(size=(3, 1)), np.exp(rng.normal(size=(3, 1)))
+    process.layers[0].posterior.mean.assign(mean)
+    process.layers[0].posterior.standard_deviation.assign(scale)
+    values = process.draw(4000)(X).numpy()[..., 0]
+    phi = np.hstack([X, np.ones((4, 1))])
+    assert_mean(values, (phi @ mean)[:, 0])
+    centred = values - (phi @ mean)[:, 0]
+    assert_mean(centred[:, :, None] * centred[:, None], phi @ np.diag(scale[:, 0] ** 2) @ phi.T)
+
+
+def test_hidden_layers_are_independent_of_each_other():
+    process = NetworkProcess(1, widths=(1,), nonlinearity="identity")
+    draws = [layer.condition(tf.zeros([0, 1], tf.float64)) for layer in process.layers]
+    assert len(draws) == 2
+    # f(x) = v (w x + b) + c has mean zero, and E f(1)^2 = E v^2 E (w + b)^2 + E c^2 = 1
+    values = process.draw(4000)([[1.0]]).numpy()[:, 0, 0]
+    assert_mean(values, 0.0)
+    assert_mean(values**2, 0.5 * 1.0 + 0.5)
+
+
+def test_a_kernel_process_has_the_kernel_s_covariance():
+    kernel = gpflow.kernels.SquaredExponential(2.0, 0.7)
+    g = KernelProcess(kernel, 2).draw(3000)(X).numpy()[..., 0]
+    assert_mean(g, 0.0)
+    assert_mean(g[:, :, None] * g[:, None], kernel(X).numpy())
+    warped = KernelProcess(kernel, 2, warp=tf.exp).draw(3000)(X)
+    np.testing.assert_allclose(np.log(warped[..., 0]), g)
+
+
+@pytest.mark.parametrize("rank", [None, 3])
+def test_a_neural_sampler_is_a_network_of_inputs_and_shared_noise(rank):
+    process = NeuralSampler(2, widths=(5,), noise_dim=4, rank=rank)
+    values = process.draw(30)(X).numpy()
+    if rank is not None:
+        assert np.linalg.matrix_rank(values[..., 0]) == rank
+        return
+    noise = tf.random.stateless_normal(
+        [30, 4], gi.core.random.fold_in(process.own_seed, 0), dtype=tf.float64
+    ).numpy()
+    (W, V), (b, c) = process.network.weights, process.network.biases
+    for s in range(30):
+        rows = np.hstack([X, np.tile(noise[s], (4, 1))])
+        np.testing.assert_allclose(values[s], tf.tanh(rows @ W + b) @ V + c)
+
+
+def test_the_prior_of_a_model_is_drawn_as_the_model_draws_it():
+    model = deep_gp()
+    process = PriorProcess(model, num_features=20)
+    expected = model.prior_model().sample_functions(5, seed=8, num_features=20)(X)
+    np.testing.assert_allclose(process.draw(5, seed=8)(X), expected, rtol=1e-10)
+    network = gi.architectures.build_bnn(X, X[:, :1], widths=(5,), num_inducing=3)
+    mine, its = (
+        PriorProcess(one) for one in (network, gi.inference.Samples(network, np.zeros((2, 21))))
+    )
+    np.testing.assert_allclose(mine.draw(3)(X), its.draw(3)(X), rtol=1e-10)
+
+
+def test_wrong_arguments_are_refused_in_words():
+    process = NetworkProcess(2)
+    with pytest.raises(ValueError, match="input_dim=2, but gets 1 columns"):
+        process.draw(3)(X[:, :1])
+    with pytest.raises(ValueError, match="num_draws"):
+        process.draw(0)
+    with pytest.raises(ValueError, match="widths"):
+        NetworkProcess(2, widths=5)
+    with pytest.raises(ValueError, match="cannot be drawn as functions"):
+        KernelProcess(gpflow.kernels.ArcCosine(), 2)
+    with pytest.raises(ValueError, match="cannot take inputs of 2 columns"):
+        KernelProcess(gpflow.kernels.Matern52(lengthscales=[1.0, 1.0, 1.0]), 2)
+    with pytest.raises(ValueError, match="warp must return"):
+        KernelProcess(gpflow.kernels.Matern52(), 2, warp=tf.reduce_sum)
+    with pytest.raises(TypeError, match=r"must be a gpflow_gi\.models\.DeepGP"):
+        PriorProcess(process)
+    layer = gi.layers.GPLayer(gpflow.kernels.Matern52(), 1, gi.posteriors.Prior())
+    model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=4)
+    with pytest.raises(ValueError, match="does not know its number of inputs"):
+        PriorProcess(model)
