@@ -242,6 +242,8 @@ def _by_adam(
         "svgp": architectures.build_sparse_gp,
         "deep-gp": architectures.build_deep_gp,
         "bnn": architectures.build_bnn,
+        "vip": architectures.build_vip,
+        "sip": architectures.build_sip,
     }[method.model]
     settings: dict[str, Any] = dict(method.settings)
     budget = with_own_numbers(budget, settings.pop("train", {}))

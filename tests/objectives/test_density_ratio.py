@@ -212,3 +212,43 @@ def test_a_classifier_underestimates_large_divergences(dimension, mean, scale, l
     assert least < estimate < most
     if dimension >= 50:
         assert estimate < 0.95 * true
+
+
+def test_inducing_outputs_of_a_sparse_implicit_process(rng):
+    """q and the prior are those of the layer's draws, and both halves have their gradients."""
+    X, Y = random_data(rng)
+    model = gi.architectures.build_sip(X, Y, num_inducing=4, num_draws=20)
+    objective = DensityRatioKL((5,), alpha=0.5, symmetrised=True, num_draws=10)
+    assert objective.name == "symmetrised density-ratio objective (alpha 0.5)"
+    objective.check(model, None)
+    objective.build(model, (X, Y))
+    assert objective.log_ratio.weights[0].shape == [4, 5]
+    batch = tuple(map(tf.constant, (X, Y)))
+    with tf.GradientTape() as tape:
+        first, kl = objective.terms(model, batch, 3, as_seed(0))
+    assert np.isfinite(first) and np.isfinite(kl)
+    (layer,) = model.implicit_layers
+    parts = [layer.posterior.sampler.trainable_variables, layer.process.trainable_variables]
+    gradients = tape.gradient(kl, [variable for part in parts for variable in part])
+    assert all(gradient is not None and np.all(np.isfinite(gradient)) for gradient in gradients)
+    seed = fold_in(as_seed(0), 3)
+    q = layer.sample_q(10, fold_in(fold_in(seed, 0), 0))
+    p = layer.sample_prior(10, fold_in(fold_in(seed, 1), 0))
+    T = [tf.reduce_mean(objective.log_ratio(u)) for u in (q, p)]
+    np.testing.assert_allclose(kl, 0.5 * (T[0] - T[1]), rtol=1e-10)
+
+
+def test_a_network_of_noise_is_built_saved_and_loaded(rng, tmp_path):
+    X, Y = random_data(rng)
+    model = gi.architectures.build_bnn(X, Y, widths=(3,), inference="implicit", seed=1)
+    theta, log_q = model.sample(5, as_seed(0))
+    assert theta.shape == [5, WeightSpace(model.network).size] and log_q is None
+    np.testing.assert_allclose(np.std(theta), 0.6, atol=0.35)  # about the prior's 1
+    gi.save(model, tmp_path / "model")
+    loaded = gi.load(tmp_path / "model")
+    for one, other in zip(loaded.predict_y(X, 4, 0), model.predict_y(X, 4, 0), strict=True):
+        np.testing.assert_array_equal(one, other)
+    model.sampler = gi.posteriors.NoiseNetwork(3)
+    gi.save(model, tmp_path / "spoiled")
+    with pytest.raises(gi.persistence.LoadError, match="sampler"):
+        gi.load(tmp_path / "spoiled")
