@@ -121,6 +121,10 @@ def check_posterior(posterior: Posterior, output_dim: int | tuple[int, ...]) -> 
 class ConditionedLayer(ABC):
     """A layer's posterior, given the inducing activations from the layer below."""
 
+    has_independent_outputs: bool = True
+    """False if the outputs at one row are correlated, given its input, and `predict_outputs` says
+    how."""
+
     @abstractmethod
     def kl(self) -> tf.Tensor:
         """KL(q(z | U) || p(z)), summed over outputs: [] or [S], in nats."""
@@ -135,6 +139,15 @@ class ConditionedLayer(ABC):
             `full_cov` the covariance over rows, [P, N, N] or [S, P, N, N].
         :raises NotImplementedError: for a block, which has no moments.
         """
+
+    def predict_outputs(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Moments of f at `X`, with the covariance between outputs.
+
+        :param X: [N, D] or [S, N, D].
+        :return: the mean, [N, P] or [S, N, P], and the covariance, [N, P, P] or [S, N, P, P].
+        """
+        mean, variance = self.predict(X)
+        return mean, tf.linalg.diag(variance)
 
     @abstractmethod
     def diagnostics(self) -> list[tuple[str, tf.Tensor]]:

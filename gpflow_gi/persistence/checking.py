@@ -165,6 +165,9 @@ def _check_layer(layer: Layer) -> None:
         _check_shape("jitter_scale", layer.jitter_scale, ())
         if not (layer.mean_function is None or callable(layer.mean_function)):
             raise TypeError("a mean function is none")
+    if isinstance(layer, GPLayer) and layer.mixing is not None:
+        _check_shape("mixing", layer.mixing, (layer.output_dim, None))
+        sizes = layer.num_processes
     check_posterior(posterior, sizes)
     if isinstance(posterior, PseudoData):
         _check_pseudo_data(posterior)
