@@ -231,7 +231,7 @@ plt.show()
 # | a hidden layer's `num_samples` | the model's `num_samples` |
 # | Keras layers between GP layers | the same, of `gpflow.keras.tf_keras`; any function of rows |
 # | `save_weights` | `gi.save`, `gi.load` |
-# | `LatentVariableLayer`, `LinearCoregionalization` | none |
+# | `LatentVariableLayer`, `LinearCoregionalization` | `gi.layers.LatentVariableLayer`, `GPLayer(..., mixing=W)` |
 #
 # ## What to try next
 #

@@ -29,22 +29,24 @@ import os
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # TensorFlow starts with fewer messages
 
 import gpflow
+import matplotlib.pyplot as plt
 import numpy as np
 from gpflow.ci_utils import reduce_in_tests  # the tests of this tutorial take fewer steps
 
 import gpflow_gi as gi
+from gpflow_gi.plotting import COLOURS
 
 # %% [markdown]
 # ## The simulator
 #
-# One input, no noise, and a cliff at 0.6 that is a hundredth wide. The first six runs are evenly
-# spaced. `standardised` is what models start from: values of the size of one.
+# One input, no noise, and a cliff at 0.6 that is a few hundredths wide. The first six runs are evenly
+# spaced. Its values are of the size of one, as models expect.
 
 
 # %%
 def simulator(x):
     """[N, 1] in [0, 1] -> [N, 1]."""
-    return np.tanh((x - 0.6) / 0.01) + 0.3 * np.sin(4 * x)
+    return np.tanh((x - 0.6) / 0.02) + 0.3 * np.sin(4 * x)
 
 
 START, RUNS = 6, reduce_in_tests(20, 8)
@@ -70,7 +72,9 @@ def emulate(X, num_layers):
         2 * X - 1, simulator(X), num_layers=num_layers, num_inducing=len(X), likelihood=likelihood
     )
     data = 2 * X - 1, simulator(X)
-    gi.fit(model, data, steps=reduce_in_tests(1000, 2), learning_rate=0.02, progress=False)
+    steps = reduce_in_tests(1500, 2)
+    rate = gi.training.LinearTail(0.02, steps)
+    gi.fit(model, data, steps=steps, learning_rate=rate, kl_warmup=steps // 3, progress=False)
     return model
 
 
@@ -99,3 +103,48 @@ for number in range(START, RUNS + 1):
         if number < RUNS:
             designs[name] = num_layers, np.vstack([X, next_run(models[name])])
     print(number, {name: round(error[-1], 3) for name, error in errors.items()})
+
+# %% [markdown]
+# ## What came out
+#
+# Above, each emulator after its last run: mean, two standard deviations, and the runs, the first
+# six in white. Below, the error of the mean over the whole interval after each run.
+
+# %%
+mosaic = plt.figure(figsize=(11, 6), layout="constrained").subplot_mosaic(
+    [[*designs], ["error"] * 2]
+)
+for colour, (name, (_, X)) in zip(COLOURS, designs.items(), strict=False):
+    mean, variance = (m.numpy()[:, 0] for m in models[name].predict_f(2 * everywhere - 1, seed=0))
+    ax = mosaic[name]
+    ax.plot(everywhere, truth, "0.6", linestyle="--", label="simulator")
+    ax.plot(everywhere, mean, color=colour, label="mean")
+    spread = 2 * np.sqrt(variance)
+    ax.fill_between(everywhere[:, 0], mean - spread, mean + spread, color=colour, alpha=0.2)
+    ax.scatter(X[START:], simulator(X[START:]), color=colour, zorder=3, label="chosen runs")
+    ax.scatter(X[:START], simulator(X[:START]), c="w", edgecolors="k", zorder=3, label="first runs")
+    ax.set(title=f"{name}, {len(X)} runs", xlabel="x", ylabel="f", ylim=(-2, 2))
+    mosaic["error"].plot(range(START, RUNS + 1), errors[name], "o-", color=colour, label=name)
+mosaic["GP"].legend(frameon=False, loc="upper left")
+mosaic["error"].set(yscale="log", xlabel="runs", ylabel="RMSE", title="error of the mean")
+mosaic["error"].legend(frameon=False)
+for ax in mosaic.values():
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.title.set_size("medium")
+plt.show()
+
+# %% [markdown]
+# The GP needs its runs everywhere, since its one lengthscale is that of the cliff. The deep GP knows
+# that the plain is smooth: its error falls sooner, and ends several times lower. But its line
+# has spikes. Now and then a training ends in a poor optimum, and the next run is chosen by a poor
+# emulator. The run is not lost, and the next training starts anew. Before you rely on one emulator,
+# train two, from two seeds, and keep the one with the higher bound.
+#
+# ## What to try next
+#
+# - Another aim changes one line of `next_run`: `gi.design.expected_improvement` for the lowest
+#   value, `gi.design.contour_improvement(model, X, level=0.0)` for the place of the cliff itself.
+# - More inputs: `gi.design.search` takes boxes of any dimension, and `num_starts=5` refines the
+#   candidates by their gradients.
+# - Noise: leave out the likelihood, and it is learned. The reduction of the variance then counts
+#   what a noisy run teaches.

@@ -117,7 +117,7 @@ def check_posterior(
     if posterior.samples_outputs and not can_sample_outputs:
         raise ValueError(
             f"posterior is {type(posterior).__name__}, which draws the values of a process at "
-            "inducing inputs: it is for a GPLayer or an ImplicitLayer."
+            "inducing inputs: it is for a GPLayer without mixing, or an ImplicitLayer."
         )
     if posterior.output_dim not in (None, output_dim):
         raise ValueError(
@@ -128,6 +128,10 @@ def check_posterior(
 
 class ConditionedLayer(ABC):
     """A layer's posterior, given the inducing activations from the layer below."""
+
+    has_independent_outputs: bool = True
+    """False if the outputs at one row are correlated, given its input, and `predict_outputs` says
+    how."""
 
     @abstractmethod
     def kl(self) -> tf.Tensor:
@@ -143,6 +147,15 @@ class ConditionedLayer(ABC):
             `full_cov` the covariance over rows, [P, N, N] or [S, P, N, N].
         :raises NotImplementedError: for a block, which has no moments.
         """
+
+    def predict_outputs(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Moments of f at `X`, with the covariance between outputs.
+
+        :param X: [N, D] or [S, N, D].
+        :return: the mean, [N, P] or [S, N, P], and the covariance, [N, P, P] or [S, N, P, P].
+        """
+        mean, variance = self.predict(X)
+        return mean, tf.linalg.diag(variance)
 
     @abstractmethod
     def diagnostics(self) -> list[tuple[str, tf.Tensor]]:

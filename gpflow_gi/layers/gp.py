@@ -5,17 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import gpflow
 import tensorflow as tf
 from gpflow.functions import MeanFunction
-from gpflow.kernels import (
-    Kernel,
-    LinearCoregionalization,
-    MultioutputKernel,
-    SeparateIndependent,
-    SharedIndependent,
-)
+from gpflow.kernels import Kernel, LinearCoregionalization
 
 from ..core import linalg
 from ..core.gaussians import WhitenedGaussian, integrate
@@ -27,6 +22,7 @@ from ..kernels.batched import flatten_rows
 from ..posteriors import Posterior
 from .base import ConditionedLayer, Layer, LayerDraw, LayerFunction, check_posterior
 from .inducing_samples import InducingSamples
+from .processes import kernels_of, mixing_matrix
 
 
 class GPLayer(InducingSamples, Layer):
@@ -34,6 +30,10 @@ class GPLayer(InducingSamples, Layer):
 
     In whitened form f(x) = m(x) + a(x)^T z + r(x) with a(x) = L^-1 k(U, x), L = chol k(U, U).
     The posterior determines U and the Gaussian over z.
+
+    With a mixing matrix W [P, L] the outputs are correlated: f = m + W g with L independent
+    processes g, the linear model of coregionalisation (Alvarez, Rosasco & Lawrence, "Kernels for
+    vector-valued functions: a review", 2012, section 4.2). Kernels and posterior are those of g.
 
     >>> from gpflow_gi.posteriors import GlobalInducing, LocalInducing
     >>> kernel = gpflow.kernels.Matern52(lengthscales=[1.0, 2.0])
@@ -53,31 +53,45 @@ class GPLayer(InducingSamples, Layer):
         posterior: Posterior,
         *,
         mean_function: MeanFunction | None = None,
+        mixing: Any = None,
     ) -> None:
         """Set the prior and the posterior.
 
-        :param kernel: a GPflow kernel shared by all outputs; or one kernel per output, as a list or
-            as GPflow's SeparateIndependent. SharedIndependent is equivalent to the kernel that it
-            wraps.
-        :param output_dim: P, the number of processes.
-        :param posterior: a choice of q(z).
+        :param kernel: a GPflow kernel shared by all processes; or one kernel per process, as a list
+            or as GPflow's SeparateIndependent. SharedIndependent is equivalent to the kernel that
+            it wraps, and LinearCoregionalization to its kernels with its W as `mixing`.
+        :param output_dim: P, the number of outputs.
+        :param posterior: a choice of q(z), of the processes: their number is its `output_dim`.
         :param mean_function: a GPflow mean function from D inputs to P outputs (or to one, shared
             by all). Zero by default.
+        :param mixing: W, [P, L], the start of a trained parameter. By default there are as many
+            processes as outputs, and no matrix.
         :raises ValueError: if P is not a positive integer, if the number of kernels or the
-            posterior's outputs differ from it, or if the posterior is one over weights.
-        :raises TypeError: if the kernel is none of these, or mixes outputs; if `posterior` is not a
-            posterior; or if the mean function cannot be called.
+            posterior's outputs differ from that of the processes, if W does not have P rows of
+            finite numbers, or if the posterior is one over weights.
+        :raises TypeError: if the kernel is none of these; if `posterior` is not a posterior; or if
+            the mean function cannot be called.
         """
         super().__init__()
         self.output_dim = positive_integer("output_dim", output_dim)
-        check_posterior(posterior, self.output_dim, can_sample_outputs=True)
+        if isinstance(kernel, LinearCoregionalization):
+            if mixing is not None:
+                raise ValueError(
+                    "A LinearCoregionalization has a mixing matrix W; leave out mixing, or give "
+                    "its kernels as a list."
+                )
+            mixing = kernel.W
+            kernel = list(kernel.kernels)
+        self.mixing = mixing_matrix(mixing, self.output_dim)
+        """W, [P, L]; None if each output is a process."""
+        check_posterior(posterior, self.num_processes, can_sample_outputs=mixing is None)
         if mean_function is not None and not callable(mean_function):
             raise TypeError(
                 f"mean_function must be a GPflow mean function, but is {shown(mean_function)}."
             )
-        posterior.bind(None, self.output_dim)
+        posterior.bind(None, self.num_processes)
         self.posterior = posterior
-        _kernels_of(kernel, self.output_dim)  # raises early
+        kernels_of(kernel, self.num_processes)  # raises early
         self.kernel = kernel if isinstance(kernel, Kernel) else list(kernel)
         self.mean_function = mean_function
         self.complete()
@@ -88,11 +102,26 @@ class GPLayer(InducingSamples, Layer):
             self.jitter_scale = new_jitter_scale()
             """Factor on GPflow's default jitter in this layer, []: 1, or more if training had to
             raise it."""
+        if not hasattr(self, "mixing"):
+            self.mixing = None
+
+    @property
+    def num_processes(self) -> int:
+        """L, the number of independent processes: P without mixing."""
+        return self.output_dim if self.mixing is None else int(self.mixing.shape[1])
+
+    @property
+    def has_independent_outputs(self) -> bool:
+        return self.mixing is None
+
+    def mix(self, values: tf.Tensor) -> tf.Tensor:
+        """W g, or g without mixing: [..., N, L] -> [..., N, P]."""
+        return values if self.mixing is None else tf.matmul(values, self.mixing, transpose_b=True)
 
     @property
     def kernels(self) -> list[tuple[Kernel, slice]]:
-        """The single-output kernels, each with its outputs."""
-        return _kernels_of(self.kernel, self.output_dim)
+        """The single-output kernels, each with its processes."""
+        return kernels_of(self.kernel, self.num_processes)
 
     @property
     def has_features(self) -> bool:
@@ -164,6 +193,7 @@ class ConditionedGPLayer(ConditionedLayer):
         self._layer = layer
         self._processes = processes
         self._knows_u = knows_u
+        self.has_independent_outputs = layer.has_independent_outputs
 
     def kl(self) -> tf.Tensor:
         return tf.add_n([process.q.kl() for process in self._processes])
@@ -183,7 +213,22 @@ class ConditionedGPLayer(ConditionedLayer):
         moments = [integrate(each.q, each.basis, X, full_cov) for each in self._processes]
         mean = tf.concat([mean for mean, _ in moments], axis=-1)
         variance = tf.concat([var for _, var in moments], axis=-3 if full_cov else -1)
-        return self._layer.mean(X) + mean, variance
+        mean = self._layer.mean(X) + self._layer.mix(mean)
+        W = self._layer.mixing
+        if W is None:
+            return mean, variance
+        if full_cov:
+            return mean, tf.einsum("pl,...lnm->...pnm", tf.square(W), variance)
+        return mean, tf.matmul(variance, tf.square(W), transpose_b=True)
+
+    def predict_outputs(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        W = self._layer.mixing
+        if W is None:
+            return super().predict_outputs(X)
+        moments = [integrate(each.q, each.basis, X, False) for each in self._processes]
+        mean, variance = (tf.concat(parts, axis=-1) for parts in zip(*moments, strict=True))
+        covariance = tf.einsum("pl,...nl,ql->...npq", W, variance, W)
+        return self._layer.mean(X) + self._layer.mix(mean), covariance
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> GPLayerDraw:
         draws = []
@@ -218,11 +263,11 @@ class GPLayerDraw(LayerDraw):
 
     def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         values = [draw.rows(X, fold_in(seed, i)) for i, draw in enumerate(self._draws)]
-        return self._layer.mean(X) + tf.concat(values, axis=-1)
+        return self._layer.mean(X) + self._layer.mix(tf.concat(values, axis=-1))
 
     def groups(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         values = [draw.groups(X, fold_in(seed, i)) for i, draw in enumerate(self._draws)]
-        return self._layer.mean(X) + tf.concat(values, axis=-1)
+        return self._layer.mean(X) + self._layer.mix(tf.concat(values, axis=-1))
 
     def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, GPLayerDraw]:
         return self._extended(X, seed, knows_u=False)
@@ -242,7 +287,7 @@ class GPLayerDraw(LayerDraw):
     def _last_values(self, X: tf.Tensor) -> tf.Tensor:
         """The values at `X`, the last inputs on which the draws are conditioned."""
         values = [draw.basis.design_times(draw.z) for draw in self._draws]
-        return self._layer.mean(X) + tf.concat(values, axis=-1)
+        return self._layer.mean(X) + self._layer.mix(tf.concat(values, axis=-1))
 
     def function(self, num_features: int, seed: tf.Tensor) -> GPLayerFunction:
         functions = [
@@ -264,7 +309,7 @@ class GPLayerFunction(LayerFunction):
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         values = [function(X) for function in self._functions]
-        return self._layer.mean(X) + tf.concat(values, axis=-1)
+        return self._layer.mean(X) + self._layer.mix(tf.concat(values, axis=-1))
 
 
 @dataclass(frozen=True)
@@ -330,42 +375,3 @@ def _raise_if_unfit(name: str, function: Callable[[tf.Tensor], tf.Tensor], X: tf
             f"The {name} cannot take inputs of {X.shape[-1]} columns; its parameters and active "
             f"dimensions must fit them. ({error})"
         ) from None
-
-
-def _kernels_of(kernel: Kernel | Sequence[Kernel], output_dim: int) -> list[tuple[Kernel, slice]]:
-    """The single-output kernels of a layer, each with its outputs."""
-    kernels = kernel
-    if isinstance(kernel, SharedIndependent):
-        if kernel.num_latent_gps != output_dim:
-            raise ValueError(
-                f"The kernel is a SharedIndependent of {kernel.num_latent_gps} outputs, but the "
-                f"layer has output_dim={output_dim}."
-            )
-        kernels = kernel.kernel
-    elif isinstance(kernel, SeparateIndependent):
-        kernels = kernel.kernels
-    each = [kernels] if isinstance(kernels, Kernel) else kernels
-    if not isinstance(each, Sequence) or not all(isinstance(one, Kernel) for one in each):
-        raise TypeError(
-            f"kernel must be a GPflow kernel or a list of them, but is {shown(kernel)}."
-        )
-    for one in each:
-        if isinstance(one, LinearCoregionalization):
-            raise TypeError(
-                "LinearCoregionalization mixes latent processes into correlated outputs, which "
-                "this library has no posterior for. Use gpflow.kernels.SeparateIndependent for the "
-                "latent processes, or put the mixing into the layer above."
-            )
-        if isinstance(one, MultioutputKernel):
-            raise TypeError(
-                "A layer takes one kernel for all outputs or one for each, not "
-                f"{type(one).__name__}."
-            )
-    if isinstance(kernels, Kernel):
-        return [(kernels, slice(0, output_dim))]
-    if len(each) != output_dim:
-        raise ValueError(
-            f"A layer of {output_dim} outputs needs {output_dim} kernels, or one shared by all, "
-            f"but was given {len(each)}."
-        )
-    return [(one, slice(p, p + 1)) for p, one in enumerate(each)]

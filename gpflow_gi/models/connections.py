@@ -7,10 +7,11 @@ from typing import Any
 from gpflow.kernels import Coregion
 from gpflow.likelihoods import Likelihood
 
-from ..layers import Deterministic, LatentVariableLayer, Layer, Residual
+from ..layers import Deterministic, GPLayer, LatentVariableLayer, Layer, Residual
 from ..layers.residual import every_layer
 from ..layers.weights import WeightLayer
 from ..posteriors import LocalInducing, Optimal
+from .targets import factors_over_outputs
 
 
 def describe(layer: Layer | Deterministic) -> str:
@@ -48,7 +49,15 @@ def check_last_layer(
             "The last layer is a LatentVariableLayer, which appends inputs for the layers above. "
             "Let a GPLayer or a DenseLayer follow."
         )
-    if not layers[-1].has_independent_outputs:
+    last = layers[-1]
+    if isinstance(last, GPLayer) and last.mixing is not None:
+        if not factors_over_outputs(likelihood):
+            raise ValueError(
+                f"The last layer's outputs are mixed, but a {type(likelihood).__name__} likelihood "
+                "takes all of them at once, and its integrals take them as independent. Mix in the "
+                "layer below."
+            )
+    elif not last.has_independent_outputs:
         raise ValueError(
             f"The last layer is integrated, and must have outputs that are independent given its "
             f"inputs, but is {describe(layers[-1])}. Let a DenseLayer follow, or a Conv2DLayer "

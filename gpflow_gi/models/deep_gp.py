@@ -275,6 +275,10 @@ class DeepGP(LatentBounds):
         return self.layers[-1].output_dim
 
     @property
+    def has_correlated_outputs(self) -> bool:
+        return not self.layers[-1].has_independent_outputs
+
+    @property
     def input_shape(self) -> tuple[int, ...] | None:
         """Shape (D,), or (H, W, C) of images, if the layers or the inducing inputs determine it."""
         first = self.layers[0]

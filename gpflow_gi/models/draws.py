@@ -43,6 +43,16 @@ class Draws(ABC):
         :return: the mean, [S, N, P], and the variance, [S, N, P], or covariance, [S, P, N, N].
         """
 
+    def moments_of_outputs(self, X: tf.Tensor, seed: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and covariance between outputs of f, given what was drawn.
+
+        :param X: [N, D].
+        :param seed: as in :meth:`moments`.
+        :return: the mean, [S, N, P], and the covariance, [S, N, P, P].
+        """
+        mean, variance = self.moments(X, seed)
+        return mean, tf.linalg.diag(variance)
+
     def moments_of_data(
         self, rows: DataRows, seed: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor | None]:

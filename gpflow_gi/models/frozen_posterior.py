@@ -105,7 +105,7 @@ class FrozenPosterior:
         :return: [N], in nats.
         :raises ValueError: if the data do not fit the model or are not finite.
         """
-        (density,) = self._predict(prediction.log_density_of_y, *data_pair(data))
+        (density,) = self._predict(prediction.log_density_for(self._model), *data_pair(data))
         return density
 
     def _predict(self, reduce: prediction.Reduce, *rows: Any) -> Any:

@@ -55,6 +55,11 @@ class LayerDraws(Draws):
         mean, variance = self._propagated.predict(X, seed)
         return self._for_each(mean, 2), self._for_each(variance, 2)
 
+    def moments_of_outputs(self, X: tf.Tensor, seed: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        F = self._propagated.rows(tf.convert_to_tensor(X), seed)
+        mean, covariance = self._propagated.last.predict_outputs(F)
+        return self._for_each(mean, 2), self._for_each(covariance, 3)
+
     def moments_of_data(
         self, rows: DataRows, seed: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor | None]:
@@ -84,6 +89,9 @@ class LayerDraws(Draws):
             F = self._propagated.rows_jointly(X, fold_in(seed, 1))
             values, _ = self._last.extend(F, fold_in(seed, 3))
             return self._for_each(values, 2)
+        if not self._propagated.last.has_independent_outputs:
+            mean, covariance = self.moments_of_outputs(X, fold_in(seed, 0))
+            return self._correlated(mean, covariance, fold_in(seed, 1))
         mean, variance = self.moments(X, fold_in(seed, 0))
         # If nothing below the last layer is sampled, one mean serves all samples.
         shape = tf.concat([[self._num_samples], tf.shape(mean)[-2:]], axis=0)
@@ -98,6 +106,14 @@ class LayerDraws(Draws):
         # Not all of them have a sample axis.
         ratio = sum(layer.log_p_minus_log_q for layer in [*drawn, self._last])
         return self._for_each(ratio, 0)
+
+    def _correlated(self, mean: tf.Tensor, covariance: tf.Tensor, seed: Any) -> tf.Tensor:
+        """Draw S times from N(mean, covariance), row by row: [S, N, P]."""
+        # Mixed processes may be fewer than outputs: the covariance is then singular.
+        values, vectors = tf.linalg.eigh(covariance)
+        root = vectors * tf.sqrt(tf.maximum(values, 0.0))[..., None, :]
+        shape = tf.concat([[self._num_samples], tf.shape(mean)[-2:]], axis=0)
+        return mean + tf.linalg.matvec(root, standard_normal(shape, seed, mean.dtype))
 
     @cached_property
     def _last(self) -> LayerDraw:

@@ -28,6 +28,19 @@ def moments_jointly(means: tf.Tensor, covariances: tf.Tensor) -> tuple[tf.Tensor
     return mean, tf.reduce_mean(covariances, axis=0) + spread
 
 
+def moments_of_outputs(means: tf.Tensor, covariances: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Mean and covariance of the mixture over outputs.
+
+    :param means: [S, N, P].
+    :param covariances: [S, N, P, P].
+    :return: [N, P] and [N, P, P].
+    """
+    mean = tf.reduce_mean(means, axis=0)
+    centred = means - mean
+    spread = tf.einsum("snp,snq->npq", centred, centred) / tf.cast(tf.shape(means)[0], mean.dtype)
+    return mean, tf.reduce_mean(covariances, axis=0) + spread
+
+
 def log_density(log_densities: tf.Tensor) -> tf.Tensor:
     """Log of the mixture's density: log 1/S sum_s exp(log p_s), [S, N] -> [N]."""
     S = tf.cast(tf.shape(log_densities)[0], log_densities.dtype)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
-from gpflow.likelihoods import Likelihood
+from gpflow.likelihoods import Gaussian, Likelihood
 
 from ..core.random import fold_in
 from . import integration, mixture
@@ -37,7 +38,8 @@ def predict_rows(
 
     def chunk(i: tf.Tensor, *rows: tf.Tensor) -> tuple[tf.Tensor, ...]:
         seed = seed_of(i, rows[0])
-        mean, variance = draws.moments(rows[0], fold_in(seed, 0))
+        moments = draws.moments_of_outputs if reduce in OF_OUTPUTS else draws.moments
+        mean, variance = moments(rows[0], fold_in(seed, 0))
         if mean.shape.rank == 2:
             mean, variance = mean[None], variance[None]
         return reduce(likelihood, fold_in(seed, 1), mean, variance, *rows)
@@ -102,6 +104,52 @@ def log_density_of_y(
     """Log of the mixture's density at the targets: a tuple of one, [N], in nats."""
     components = integration.predict_log_density(likelihood, X, mean, variance, Y, seed)
     return (mixture.log_density(components),)
+
+
+def moments_of_outputs(
+    likelihood: Likelihood, seed: Any, mean: tf.Tensor, covariance: tf.Tensor, X: tf.Tensor
+) -> tuple[tf.Tensor, ...]:
+    """Mean and covariance between outputs of f: [N, P] and [N, P, P]."""
+    return mixture.moments_of_outputs(mean, covariance)
+
+
+def log_density_of_correlated_y(
+    likelihood: Likelihood,
+    seed: Any,
+    mean: tf.Tensor,
+    covariance: tf.Tensor,
+    X: tf.Tensor,
+    Y: tf.Tensor,
+) -> tuple[tf.Tensor, ...]:
+    """The same as :func:`log_density_of_y`, for Gaussian noise on outputs that are correlated."""
+    noise = tf.broadcast_to(likelihood.variance_at(X), tf.shape(Y))
+    L = tf.linalg.cholesky(covariance + tf.linalg.diag(noise))
+    whitened = tf.linalg.triangular_solve(L, (Y - mean)[..., None])[..., 0]
+    # log N(y; mean, L L^T)
+    terms = tf.square(whitened) + math.log(2.0 * math.pi)
+    components = -0.5 * tf.reduce_sum(terms, axis=-1)
+    components -= tf.reduce_sum(tf.math.log(tf.linalg.diag_part(L)), axis=-1)
+    return (mixture.log_density(components),)
+
+
+OF_OUTPUTS: tuple[Reduce, ...] = (moments_of_outputs, log_density_of_correlated_y)
+"""Those that take the covariance between outputs, [S, N, P, P], in place of the variance."""
+
+
+def log_density_for(model: Any) -> Reduce:
+    """The log density of targets under a model.
+
+    :raises ValueError: if its outputs are correlated, and its noise is not Gaussian.
+    """
+    if not model.has_correlated_outputs:
+        return log_density_of_y
+    if not isinstance(model.likelihood, Gaussian):
+        raise ValueError(
+            f"The density of correlated outputs under a {type(model.likelihood).__name__} "
+            "likelihood has no formula. Compare models by the densities of single outputs, from "
+            "predict_y_components, or use a Gaussian likelihood."
+        )
+    return log_density_of_correlated_y
 
 
 def sample_rows(draws: Draws, X: tf.Tensor, numbers_per_row: int, seed: tf.Tensor) -> tf.Tensor:

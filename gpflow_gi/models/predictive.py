@@ -71,6 +71,11 @@ class Predictive(Bounds):
         :raises ValueError: if it does not fit, or is known to hold NaN or infinity.
         """
 
+    @property
+    def has_correlated_outputs(self) -> bool:
+        """True if outputs of f are correlated within a sample, as those of a mixing layer."""
+        return False
+
     @abstractmethod
     def width(self) -> int:
         """Number of numbers per row and sample in the largest array of a prediction."""
@@ -94,7 +99,8 @@ class Predictive(Bounds):
     @check_shapes(
         "return[0]: [N, P]",
         "return[1]: [P, N, N] if full_cov",
-        "return[1]: [N, P] if not full_cov",
+        "return[1]: [N, P, P] if full_output_cov",
+        "return[1]: [N, P] if not full_cov and not full_output_cov",
     )
     def predict_f(
         self,
@@ -102,6 +108,8 @@ class Predictive(Bounds):
         num_samples: int = DEFAULT_PREDICTION_SAMPLES,
         full_cov: bool = False,
         seed: Seed = None,
+        *,
+        full_output_cov: bool = False,
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and (co)variance of f, as moments of the mixture over S samples.
 
@@ -111,10 +119,18 @@ class Predictive(Bounds):
         :param full_cov: True for the covariance between rows instead of each row's variance. Takes
             memory of S N^2 and time of S N^3.
         :param seed: see the class.
-        :return: the mean, [N, P], and the variance, [N, P], or covariance, [P, N, N], in the units
-            of f and their square.
-        :raises ValueError: see the class.
+        :param full_output_cov: True for the covariance between outputs, row by row.
+        :return: the mean, [N, P], and the variance, [N, P], or covariance, [P, N, N] or [N, P, P],
+            in the units of f and their square.
+        :raises ValueError: see the class; or if both covariances are asked for.
         """
+        if true_or_false("full_output_cov", full_output_cov):
+            if true_or_false("full_cov", full_cov):
+                raise ValueError(
+                    "full_cov and full_output_cov together are not implemented: the covariance "
+                    "between rows, or that between outputs."
+                )
+            return self._predict(prediction.moments_of_outputs, num_samples, seed, X)
         if not true_or_false("full_cov", full_cov):
             return self._predict(prediction.moments_of_f, num_samples, seed, X)
         X, seed = self.check_inputs(X), as_seed(seed)
@@ -208,7 +224,8 @@ class Predictive(Bounds):
         :return: [N], in nats.
         :raises ValueError: see the class.
         """
-        (density,) = self._predict(prediction.log_density_of_y, num_samples, seed, *data_pair(data))
+        reduce = prediction.log_density_for(self)
+        (density,) = self._predict(reduce, num_samples, seed, *data_pair(data))
         return density
 
     @check_shapes("return: [S, N, P]")

@@ -64,6 +64,13 @@ def check_targets(likelihood: Likelihood, Y: Any, output_dim: int) -> tf.Tensor:
     return tf.cast(Y, gpflow.default_int()) if isinstance(likelihood, Softmax) else Y
 
 
+def factors_over_outputs(likelihood: Likelihood) -> bool:
+    """True if p(y | f) is a product over outputs, each of one column of f and one of y."""
+    return isinstance(likelihood, ScalarLikelihood) and not isinstance(
+        likelihood, SwitchedLikelihood
+    )
+
+
 def target_columns(likelihood: Likelihood, output_dim: int) -> int | None:
     """Q, the number of columns of the targets; None if only the likelihood knows it."""
     if isinstance(likelihood, SwitchedLikelihood):

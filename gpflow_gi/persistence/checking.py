@@ -192,7 +192,10 @@ def _check_layer(layer: Layer) -> None:
         _check_shape("jitter_scale", layer.jitter_scale, ())
         if not (layer.mean_function is None or callable(layer.mean_function)):
             raise TypeError("a mean function is none")
-    can_sample = isinstance(layer, InducingSamples)
+    if isinstance(layer, GPLayer) and layer.mixing is not None:
+        _check_shape("mixing", layer.mixing, (layer.output_dim, None))
+        sizes = layer.num_processes
+    can_sample = isinstance(layer, InducingSamples) and getattr(layer, "mixing", None) is None
     check_posterior(posterior, sizes, can_sample_outputs=can_sample)
     if isinstance(posterior, PseudoData):
         _check_pseudo_data(posterior)
