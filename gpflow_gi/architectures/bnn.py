@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 from gpflow.likelihoods import Gaussian, Likelihood
 
+from ..core.random import as_seed, fold_in
 from ..core.validation import (
     finite_array,
     numpy_seed,
@@ -16,10 +17,12 @@ from ..core.validation import (
     true_or_false,
     widths_of_layers,
 )
+from ..inference import Implicit, WeightSpace
 from ..kernels.nonlinearities import Nonlinearity, as_nonlinearity
 from ..layers import DenseLayer
 from ..models import DeepGP
 from ..models.targets import check_likelihood, check_targets
+from ..posteriors import NoiseNetwork
 from ..priors import WeightPrior
 from .networks import (
     Method,
@@ -54,7 +57,7 @@ def build_bnn(
     likelihood: Likelihood | None = None,
     num_samples: int = 1,
     seed: int = 0,
-) -> DeepGP:
+) -> Any:
     """A Bayesian neural network whose start makes the first training step useful.
 
     It starts at a network drawn from the prior. The inducing points are pushed through that
@@ -80,7 +83,10 @@ def build_bnn(
     :param widths: widths of the hidden layers.
     :param inference: "global", "local" or "factorised" for all layers; or "factorised -> global",
         "local -> global" or "prior -> global", where the last layer is global and the hidden layers
-        are not (the paper's section 3); or a list with one method per layer.
+        are not (the paper's section 3); or a list with one method per layer. Or "implicit": all
+        weights are a network of noise, without a density, as in adversarial variational Bayes
+        (:class:`gpflow_gi.inference.Implicit`, with a :class:`gpflow_gi.posteriors.NoiseNetwork`),
+        for ``gi.fit(objective=DensityRatioKL())``. Arguments about inducing points are then unused.
     :param prior: "neal", "standard" or "scale" (the paper's section 2.3), or a function that makes
         a prior of :mod:`gpflow_gi.priors` for each layer.
     :param prior_scale: factor on the weights' standard deviation, if `prior` is a name.
@@ -96,13 +102,28 @@ def build_bnn(
         starts at 0.1.
     :param num_samples: S, the number of samples of the bound in training.
     :param seed: for k-means and for the drawn network, an integer from 0 to 2^32 - 1.
-    :return: the model, not trained yet.
+    :return: the model, not trained yet: a :class:`~gpflow_gi.models.DeepGP`, or for "implicit" a
+        :class:`~gpflow_gi.inference.WeightPosterior`.
     :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
         unknown.
     :raises TypeError: if an argument is of the wrong kind.
     :warns UserWarning: if `num_inducing` exceeds the number of different rows of X, and is lowered
         to it; or if a column is far from standardised.
     """
+    if isinstance(inference, str) and inference == "implicit":
+        network = build_bnn(
+            X,
+            Y,
+            widths=widths,
+            inference="factorised",
+            prior=prior,
+            prior_scale=prior_scale,
+            nonlinearity=nonlinearity,
+            bias=bias,
+            likelihood=likelihood,
+            seed=seed,
+        )
+        return _implicit(network, num_samples, seed)
     X, Y = check_rows(X, Y)
     widths = widths_of_layers(widths)
     methods = methods_of_layers(inference, len(widths) + 1)
@@ -149,3 +170,11 @@ def build_bnn(
         inducing_inputs=U if "global" in methods else None,
         num_samples=num_samples,
     )
+
+
+def _implicit(network: DeepGP, num_samples: int, seed: int) -> Implicit:
+    """All weights as a network of noise, which starts around a draw from the prior."""
+    space = WeightSpace(network)
+    mean = space.draw_prior(1, fold_in(as_seed(seed), 0))[0].numpy()
+    sampler = NoiseNetwork(space.size, mean=mean, seed=seed)
+    return Implicit(network, sampler, num_samples=num_samples)

@@ -7,6 +7,9 @@ hidden layers of 50 ReLU units. The budget sets inducing points, samples and tra
 else, such as the start of training, is the default of the function that builds the model. A change
 of such a default requires a new version of the library, which is part of every trial's key.
 
+The methods compared with sparse implicit processes take steps of 10 rows, whatever the budget's;
+most of them maximise objectives of :mod:`gpflow_gi.objectives` that bound nothing.
+
 Networks by a method for all weights at once have the noise variance under which left-out rows are
 most likely; :mod:`gpflow_gi.benchmark.all_weights` says why.
 """
@@ -35,9 +38,15 @@ LAKSHMINARAYANAN = (
     "Lakshminarayanan, Pritzel & Blundell 2017, Simple and scalable predictive uncertainty "
     "estimation using deep ensembles"
 )
+MESCHEDER = "Mescheder, Nowozin & Geiger (2017), Adversarial variational Bayes"
+AADM = "Rodriguez Santana & Hernandez-Lobato (2020), Adversarial alpha-divergence minimization"
+MA = "Ma, Li & Hernandez-Lobato (2019), Variational implicit processes"
+ORTEGA = "Ortega, Rodriguez Santana & Hernandez-Lobato (2023), Deep variational implicit processes"
+SUN = "Sun, Zhang, Shi & Grosse (2019), Functional variational Bayesian neural networks"
+SANTANA = "Rodriguez Santana, Zaldivar & Hernandez-Lobato (2022), Sparse implicit processes"
 OURS = "settings of ours"
 
-MODELS = ("linear", "gp", "svgp", "deep-gp", "bnn")
+MODELS = ("linear", "gp", "svgp", "deep-gp", "bnn", "vip", "sip")
 """The kinds of models."""
 
 MOST_EXACT_ROWS = 2000
@@ -75,7 +84,7 @@ class Method:
 
     :param name: name on the command line and in records.
     :param title: name in lists.
-    :param model: kind of model: "linear", "gp", "svgp", "deep-gp" or "bnn".
+    :param model: kind of model: "linear", "gp", "svgp", "deep-gp", "bnn", "vip" or "sip".
     :param source: source of the method, and of its settings if they are not our own.
     :param settings: settings of the function that builds the model.
     :raises ValueError: if there is no such kind of model.
@@ -154,6 +163,61 @@ def _networks_at_once() -> list[Method]:
     ]
 
 
+SMALL_BATCHES: dict[str, Any] = {"batch_size": 10, "num_inducing": 100, "warmup_share": 0.2}
+"""Training as in Rodriguez Santana et al. (2022), section 5: fields of the budget that they replace,
+and the share of the steps over which the weight of the KL term rises. Other numbers are the
+budget's."""
+
+_ADVERSARIAL = {"learning_rate": 1e-3, "last_learning_rate": 1e-4}
+"""Rates of ours for q beside a classifier, for the number of steps of a budget."""
+
+_CLASSIFIER = {"name": "DensityRatioKL", "classifier": [50, 50], "learning_rate": 1e-3}
+
+
+def _compared_with_implicit_processes() -> list[Method]:
+    """The methods of Rodriguez Santana et al. (2022), with networks of two layers of 50 units."""
+    energy = {"name": "AlphaEnergy", "alpha": 0.5}
+    avb = {**_CLASSIFIER, "alpha": 0.0, "num_draws": 20}
+    aadm = {**avb, "alpha": 0.5}
+    sip = {**aadm, "symmetrised": True, "num_draws": 100}
+    fbnn = {"name": "FunctionalKL", "measurement_points": 20, "num_draws": 50}
+    network, weights = {"widths": [50, 50]}, {"num_samples": 10}
+    by_noise, by_process = {**weights, **_ADVERSARIAL}, {"num_samples": 100, **_ADVERSARIAL}
+    rows: list[tuple[str, str, str, str, dict[str, Any], Any, dict[str, Any]]] = [
+        ("bbb", "Bayes by backprop", "bnn", BLUNDELL, {"inference": "factorised"}, None, weights),
+        ("avb", "AVB", "bnn", MESCHEDER, {"inference": "implicit"}, avb, by_noise),
+        ("aadm-0.5", "AADM, alpha 0.5", "bnn", AADM, {"inference": "implicit"}, aadm, by_noise),
+        ("fbnn", "Functional BNN", "bnn", SUN, {"inference": "factorised"}, fbnn, weights),
+        ("vip", "VIP", "vip", MA, {"process": "network"}, energy, {"num_samples": 1}),
+        (
+            "dvip-2",
+            "Deep VIP, 2 layers",
+            "vip",
+            ORTEGA,
+            {"num_layers": 2},
+            None,
+            {"num_samples": 1},
+        ),
+        ("sip-bnn", "SIP, prior network", "sip", SANTANA, {"process": "network"}, sip, by_process),
+        ("sip-ns", "SIP, neural sampler", "sip", SANTANA, {"process": "sampler"}, sip, by_process),
+    ]
+    return [
+        Method(
+            name,
+            title,
+            model,
+            source,
+            {
+                **settings,
+                **(network if model == "bnn" else {}),
+                "train": {**SMALL_BATCHES, **numbers},
+                **({} if objective is None else {"objective": objective}),
+            },
+        )
+        for name, title, model, source, settings, objective, numbers in rows
+    ]
+
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in [
@@ -173,6 +237,7 @@ METHODS: dict[str, Method] = {
         *_deep_gps(),
         *_networks(),
         *_networks_at_once(),
+        *_compared_with_implicit_processes(),
     ]
 }
 

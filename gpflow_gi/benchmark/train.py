@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import gpflow
@@ -12,12 +12,13 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from gpflow_gi import architectures
+from gpflow_gi import architectures, objectives
 from gpflow_gi.architectures.sparse_gp import sparse_gp_as_deep_gp
 from gpflow_gi.architectures.start import centres
 from gpflow_gi.bounds import Estimate, estimate_elbo
 from gpflow_gi.metrics.held_out import predictive_components
 from gpflow_gi.models import NoDensityError, Predictive
+from gpflow_gi.objectives import Objective
 from gpflow_gi.training import FitRecord, NoRise, fit
 from gpflow_gi.training.learning_rate import falling_rate
 from gpflow_gi.training.record import notes_not_warnings
@@ -58,6 +59,7 @@ def train_by(
     progress: bool = False,
     until_converged: bool | NoRise = False,
     adam: Mapping[str, Any] | None = None,
+    objective: Objective | None = None,
 ) -> FitRecord:
     """Train by Adam, with a lower rate in the second half of the steps.
 
@@ -68,6 +70,7 @@ def train_by(
     :param progress: True to show a progress bar.
     :param until_converged: as in :func:`gpflow_gi.fit`.
     :param adam: arguments of :func:`gpflow_gi.fit` for another optimizer or learning rate.
+    :param objective: the objective; None for the ELBO.
     :return: the record of the run.
     :raises ValueError: as :func:`gpflow_gi.fit`.
     :raises gpflow_gi.training.NonFiniteError: as :func:`gpflow_gi.fit`.
@@ -84,6 +87,7 @@ def train_by(
         num_samples=numbers.num_samples if is_sampled(model) else None,
         kl_warmup=numbers.kl_warmup,
         until_converged=until_converged,
+        objective=objective,
         progress=progress,
         seed=seed,
     )
@@ -230,8 +234,12 @@ def _by_adam(
         "svgp": architectures.build_sparse_gp,
         "deep-gp": architectures.build_deep_gp,
         "bnn": architectures.build_bnn,
+        "vip": architectures.build_vip,
+        "sip": architectures.build_sip,
     }[method.model]
     settings: dict[str, Any] = dict(method.settings)
+    budget = with_own_numbers(budget, settings.pop("train", {}))
+    objective = objective_from(settings.pop("objective", None))
     if likelihood is not None:
         settings["likelihood"] = likelihood
         if method.model == "svgp":  # GPflow's draws noise for some likelihoods that no seed reaches
@@ -241,7 +249,13 @@ def _by_adam(
     model = build(X, Y, num_inducing=num_inducing, seed=seed, **settings)
     with notes_not_warnings():
         record = train_by(
-            budget, model, (X, Y), seed=seed, progress=progress, until_converged=until_converged
+            budget,
+            model,
+            (X, Y),
+            seed=seed,
+            progress=progress,
+            until_converged=until_converged,
+            objective=objective,
         )
     num_elbo, num_test = (
         number if is_sampled(model) else None
@@ -249,7 +263,7 @@ def _by_adam(
     )
     return Trained(
         predict=lambda inputs: predictive_components(model, inputs, num_test, seed=seed),
-        bound=lambda: estimate_elbo(model, (X, Y), num_elbo, seed=seed),
+        bound=lambda: _bound(model, (X, Y), num_elbo, seed),
         steps=record.step,
         num_parameters=_num_parameters(model),
         hyperparameters=_few_numbers(model),
@@ -264,22 +278,44 @@ def _all_weights(
 ) -> Trained:
     found = all_weights.find(settings, budget, X, Y, seed)
     q = found.posterior
-
-    def bound() -> Estimate | None:
-        try:
-            return estimate_elbo(q, (X, Y), budget.num_elbo_samples, seed=seed)
-        except NoDensityError:
-            return None
-
     return Trained(
         predict=lambda inputs: found.components(inputs, seed),
-        bound=bound,
+        bound=lambda: _bound(q, (X, Y), budget.num_elbo_samples, seed),
         steps=found.steps,
         num_parameters=found.num_weights + 1,  # and the noise variance
         hyperparameters=_few_numbers(q.network),
         model=lambda: found.model,
         num_samples=found.num_components,
     )
+
+
+def with_own_numbers(budget: Budget, own: Mapping[str, Any]) -> Budget:
+    """The budget with a method's own settings of training.
+
+    :param own: some of the budget's fields, and "warmup_share", the share of the steps over which
+        the weight of the KL term rises.
+    """
+    fields = dict(own)
+    share = fields.pop("warmup_share", None)
+    if share is not None:
+        fields["kl_warmup"] = int(share * budget.steps)
+    return replace(budget, **fields)
+
+
+def objective_from(settings: Mapping[str, Any] | None) -> Objective | None:
+    """An objective of :mod:`gpflow_gi.objectives` by its name and arguments; None for the ELBO."""
+    if settings is None:
+        return None
+    arguments = dict(settings)
+    objective: Objective = getattr(objectives, arguments.pop("name"))(**arguments)
+    return objective
+
+
+def _bound(model: Any, data: tuple[Array, Array], num_samples: Any, seed: int) -> Estimate | None:
+    try:
+        return estimate_elbo(model, data, num_samples, seed=seed)
+    except NoDensityError:
+        return None
 
 
 def _num_parameters(model: Any) -> int:

@@ -63,6 +63,17 @@ def positive_number(name: str, value: Any) -> float:
     return float(number)
 
 
+def non_negative_number(name: str, value: Any) -> float:
+    """`value` as a float.
+
+    :raises ValueError: if it is not one finite number of at least zero.
+    """
+    number = float(finite_array(name, value, ()))
+    if number < 0.0:
+        raise ValueError(f"{name} must not be negative, but is {number:g}.")
+    return number
+
+
 def probability(name: str, value: Any) -> float:
     """`value` as a float.
 

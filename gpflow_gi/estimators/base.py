@@ -68,9 +68,9 @@ class Estimator(BaseEstimator):
         """
         from ..benchmark.budgets import Budget
         from ..benchmark.train import inducing_for, train_by
+        from ..core.adam import Adam
         from ..core.validation import positive_integer, positive_number
         from ..training import LinearTail, NoRise
-        from ..training.adam import Adam
 
         learning_rate = positive_number("learning_rate", self.learning_rate)
         # Needed only after training: an error is better raised before it.

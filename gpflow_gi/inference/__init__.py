@@ -6,6 +6,7 @@ from .ensemble import Ensemble, ensemble
 from .flow import Flow
 from .flow_steps import FlowStep, Planar, RadialStep
 from .gaussian import DensityPosterior, Gaussian
+from .implicit import Implicit
 from .laplace import Laplace, laplace
 from .linearised import Linearised
 from .map_estimate import MapEstimate, map_estimate
@@ -28,6 +29,7 @@ __all__ = [
     "Flow",
     "FlowStep",
     "Gaussian",
+    "Implicit",
     "InverseAutoregressive",
     "Laplace",
     "LayerCoordinates",

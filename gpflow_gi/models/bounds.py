@@ -91,7 +91,7 @@ class Bounds(TrainingLoss):
         seed = as_seed(seed)
         S = self.num_samples if num_samples is None else num_samples
         draws = self.draw_for(X, S, seed)
-        kl = _kl(draws)
+        kl = kl_of(draws)
         if kl is None:
             raise NoDensityError(self.why_no_density())
         mean, variance = draws.moments(X, fold_in(seed, 1))
@@ -165,7 +165,7 @@ class Bounds(TrainingLoss):
         return k_hat(self.log_importance_weights(data, num_samples, seed).numpy())
 
 
-def _kl(draws: Draws) -> tf.Tensor | None:
+def kl_of(draws: Draws) -> tf.Tensor | None:
     """KL(q || p), or its estimate: []; None if there is no density."""
     if draws.kl is not None:
         return tf.reduce_mean(draws.kl)

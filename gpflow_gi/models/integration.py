@@ -4,12 +4,14 @@ GPflow's likelihoods take [N, P]; some fail on a sample axis, and the Monte Carl
 own noise. Here samples become rows, and the noise comes from this library's seeds.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 from gpflow.likelihoods import Likelihood, MonteCarloLikelihood
 
 from ..core.random import standard_normal
+from . import expected_power
 
 
 def points_per_row(likelihood: Likelihood) -> int:
@@ -50,6 +52,23 @@ def predict_log_density(
     return _per_sample(likelihood, "predict_log_density", X, mean, variance, Y, seed)
 
 
+def log_expected_power(
+    likelihood: Likelihood,
+    X: tf.Tensor,
+    mean: tf.Tensor,
+    variance: tf.Tensor,
+    Y: tf.Tensor,
+    seed: tf.Tensor,
+    alpha: float,
+) -> tf.Tensor:
+    """Logarithm of E p(y_n | f_n)^alpha; shapes as :func:`variational_expectations`."""
+
+    def power(*arguments: tf.Tensor, **noise: tf.Tensor) -> tf.Tensor:
+        return expected_power.log_expected_power(likelihood, alpha, *arguments, **noise)
+
+    return _per_sample(likelihood, power, X, mean, variance, Y, seed)
+
+
 def predict_mean_and_var(
     likelihood: Likelihood, X: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor, seed: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
@@ -73,7 +92,7 @@ def log_prob(likelihood: Likelihood, X: tf.Tensor, F: tf.Tensor, Y: tf.Tensor) -
 
 def _per_sample(
     likelihood: Likelihood,
-    integral: str,
+    integral: str | Callable[..., tf.Tensor],
     X: tf.Tensor,
     mean: tf.Tensor,
     variance: tf.Tensor,
@@ -93,9 +112,11 @@ def _per_sample(
         points = likelihood.num_monte_carlo_points
         epsilon = standard_normal(tf.concat([[points], tf.shape(mean)], axis=0), seed, mean.dtype)
         epsilon = tf.reshape(epsilon, tf.concat([[points], tf.shape(arguments[1])], axis=0))
-        result = getattr(likelihood, "_" + integral)(*arguments, epsilon=epsilon)
+        own = getattr(likelihood, "_" + integral) if isinstance(integral, str) else integral
+        result = own(*arguments, epsilon=epsilon)
     else:
-        result = getattr(likelihood, integral)(*arguments)
+        own = getattr(likelihood, integral) if isinstance(integral, str) else integral
+        result = own(*arguments)
 
     def restore(value: tf.Tensor) -> tf.Tensor:
         return tf.reshape(value, tf.concat([batch, tf.shape(value)[1:]], axis=0))

@@ -46,6 +46,13 @@ class Objective(ABC):
     trainable_variables: Sequence[tf.Variable] = ()
     """Variables of the objective, trained and saved in checkpoints with those of the model."""
 
+    auxiliary_variables: Sequence[tf.Variable] = ()
+    """Variables that :meth:`auxiliary_loss` trains, such as those of a classifier: one step of
+    `auxiliary_optimizer` after each step of the model. They are saved in checkpoints."""
+
+    auxiliary_optimizer: Any = None
+    """The Keras optimizer of `auxiliary_variables`, of ``gpflow.keras.tf_keras.optimizers``."""
+
     @abstractmethod
     def terms(self, model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor) -> Terms:
         """Compute the two terms, in TensorFlow operations.
@@ -63,6 +70,29 @@ class Objective(ABC):
         :raises TypeError: for such a model.
         :raises ValueError: if `num_samples` has no meaning for the model.
         """
+
+    def build(self, model: Any, data: Batch) -> None:  # noqa: B027
+        """Make what depends on the model or its data; by default nothing.
+
+        It is called once before training, after :meth:`check`.
+
+        :param model: the model to be trained.
+        :param data: X [N, D] and Y [N, Q], all rows.
+        :raises ValueError: if the objective was built for another kind of model before.
+        """
+
+    def auxiliary_loss(
+        self, model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor
+    ) -> tf.Tensor:
+        """The loss of `auxiliary_variables`, in TensorFlow operations.
+
+        :param model: the model, after its step.
+        :param batch: X [B, D] and Y [B, Q]: the rows of the step.
+        :param num_samples: S; None for the model's own number.
+        :param seed: [2], another one than that of :meth:`terms`.
+        :return: [], to be minimised.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no auxiliary variables.")
 
     def kl_weight(self, step: Any, warmup: int) -> tf.Tensor:
         """The second term's weight: temperature * min((step + 1) / warmup, 1).

@@ -12,7 +12,7 @@ from gpflow.likelihoods import ScalarLikelihood, SwitchedLikelihood
 from ..core.process import Process
 from ..core.random import as_seed
 from ..core.validation import numpy_seed, output_shape, positive_integer, positive_number
-from ..inference import Gaussian, Linearised, Mixture, Samples, WeightPosterior
+from ..inference import Gaussian, Implicit, Linearised, Mixture, Samples, WeightPosterior
 from ..kernels.empirical import check_draws
 from ..layers import DenseLayer, Deterministic, GPLayer, ImplicitLayer, Layer
 from ..layers.base import check_posterior
@@ -61,6 +61,8 @@ def _check_weight_posterior(model: WeightPosterior, L: int) -> None:
             _check_shape("diagonal", model.diagonal, (L,))
         if model.root is None and model.diagonal is None:
             raise ValueError("a Gaussian has no covariance")
+    elif isinstance(model, Implicit):
+        _check_sampler(model, L)
     elif isinstance(model, Mixture):
         if not isinstance(model.components, list) or not model.components:
             raise TypeError("a mixture has no components")
@@ -68,6 +70,15 @@ def _check_weight_posterior(model: WeightPosterior, L: int) -> None:
             if not isinstance(component, WeightPosterior) or component.space.size != L:
                 raise ValueError("the components of a mixture are not of one network")
             check_model(component)
+
+
+def _check_sampler(model: Implicit, L: int) -> None:
+    def symbolically() -> tf.Tensor:
+        return tf.convert_to_tensor(model.sampler(2, as_seed(0)))
+
+    shape = tf.function(symbolically, autograph=False).get_concrete_function().output_shapes
+    if shape != [2, L]:
+        raise ValueError(f"a sampler makes samples of shape {shape}, and not [2, {L}]")
 
 
 def _check_deep_gp(model: DeepGP) -> None:

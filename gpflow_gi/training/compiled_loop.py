@@ -17,9 +17,9 @@ import gpflow
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
+from ..core.adam import Adam
 from ..core.graph_memory import forget_captured, forget_graph
 from ..core.libraries import is_of_libraries
-from .adam import Adam
 from .description import Describer
 
 MOST_LOOPS = 8

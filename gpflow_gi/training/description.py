@@ -98,6 +98,9 @@ class Describer(Encoder):
             return repr(value)
         if isinstance(value, tf_keras.layers.Layer):
             return self._layer(value, place)
+        if isinstance(value, tf_keras.optimizers.Optimizer):
+            config = {key: one for key, one in value.get_config().items() if key != "name"}
+            return {"object": _full_name(type(value)), "config": self.describe(config, place)}
         try:
             return super().describe(value, place)
         except Exception:  # any error of the user's objects; the run must go on

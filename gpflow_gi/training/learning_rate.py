@@ -9,9 +9,9 @@ import numpy as np
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
+from ..core.adam import Adam
 from ..core.callables import name_of, reason_of
 from ..core.validation import positive_integer, positive_number, shown
-from .adam import Adam
 
 Schedule: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
 """A function from the step, [] int64, counting from 0, to the learning rate []."""

@@ -24,7 +24,7 @@ from .record import FitRecord, Report, Stop
 from .recovery import Recoveries
 from .replicas import Replicas
 from .settings import Settings
-from .steps import Outcome, TrainingSteps
+from .steps import Outcome, TrainingSteps, variables_of
 
 
 class Run:
@@ -58,7 +58,11 @@ class Run:
             check_augment(objective.augment, data[0][:batch_size])
 
         replicas.check_variables("model", model.variables)
-        replicas.check_variables("objective", objective.trainable_variables)
+        with replicas.scope():
+            objective.build(model, data)
+            if objective.auxiliary_optimizer is not None:
+                objective.auxiliary_optimizer.build(list(objective.auxiliary_variables))
+        replicas.check_variables("objective", variables_of(objective))
         variables = [*model.trainable_variables, *objective.trainable_variables]
         if not variables:
             raise ValueError("The model has no trainable parameters.")
@@ -107,7 +111,7 @@ class Run:
         self._seconds = self.record.seconds
         rule = settings.until_converged
         self._pace = Pace(settings.steps, None if rule is None else rule.window)
-        changing = [*model.variables, *objective.trainable_variables, *self._optimizer.variables]
+        changing = [*model.variables, *variables_of(objective), *self._optimizer.variables]
         self._snapshots = Snapshots(self._steps, changing)
         self._recoveries = Recoveries(
             model,
@@ -182,7 +186,9 @@ class Run:
                 self._snapshots.undo_failure()
                 self._save()
                 raise
-        self.record.shortcoming = shortcoming_of(self.record, self._num_rows)
+        # A value that is estimated by a network in training moves with that network too.
+        if not self._objective.auxiliary_variables:
+            self.record.shortcoming = shortcoming_of(self.record, self._num_rows)
         self._save()
 
     def _has_converged(self) -> bool:
@@ -243,6 +249,10 @@ class Run:
         parts = {"model": model, "optimizer": self._optimizer, "step": self._steps.step}
         for i, variable in enumerate(objective.trainable_variables):
             parts[f"objective/{i}"] = variable
+        for i, variable in enumerate(objective.auxiliary_variables):
+            parts[f"objective/auxiliary/{i}"] = variable
+        if objective.auxiliary_optimizer is not None:
+            parts["objective/optimizer"] = objective.auxiliary_optimizer
         assert settings.checkpoint_dir is not None
         return Checkpoints(settings.checkpoint_dir, parts, described, description)
 

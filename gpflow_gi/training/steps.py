@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..core.jitter import jitter_scales
+from ..core.random import fold_in
 from ..objectives.elbo import Elbo, _OfTheBound
 from ..objectives.objective import Objective
 from .compiled_loop import CompiledLoop
@@ -17,6 +18,9 @@ from .minibatches import Held, Minibatches
 from .replicas import Part, Replicas
 
 FAILED = -1
+AUXILIARY = -1
+"""The stream of a step's seed that the objective's auxiliary loss has."""
+
 NON_FINITE = re.compile(r"\b(NaN|Inf|Cholesky decomposition was not successful)\b")
 _NUMBERED = re.compile(r"^\(\d+\) \w+: +")
 """TensorFlow's prefix of an error if several devices have errors."""
@@ -111,14 +115,15 @@ class TrainingSteps:
         changing = [
             *self._model.variables,
             *jitter_scales(self._model),
-            *self._objective.trainable_variables,
+            *variables_of(self._objective),
             *self._optimizer.variables,
             self.step,
             self._rate_factor,
         ]
-        rate = getattr(self._optimizer, "learning_rate", None)
-        if isinstance(rate, tf.Variable):
-            changing.append(rate)
+        for optimizer in (self._optimizer, self._objective.auxiliary_optimizer):
+            rate = getattr(optimizer, "learning_rate", None)
+            if isinstance(rate, tf.Variable):
+                changing.append(rate)
         inputs = (
             self.step.read_value(),
             self._held,
@@ -251,6 +256,28 @@ class TrainingSteps:
             tf.stack([tf.reduce_all(tf.math.is_finite(gradient)) for gradient, _ in pairs])
         )
 
+    def _auxiliary_step(self, parts: list[Part]) -> tf.Tensor:
+        """Take a step of the objective's auxiliary variables. Return True if it is finite, []."""
+        objective = self._objective
+        variables = list(objective.auxiliary_variables)
+
+        def of_part(part: Part) -> list[tf.Tensor]:
+            with tf.GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch(variables)
+                seed = fold_in(part.seed, AUXILIARY)
+                loss = part.of(
+                    objective.auxiliary_loss(self._model, part.batch, self._num_samples, seed)
+                )
+            return list(map(tf.convert_to_tensor, tape.gradient(loss, variables)))
+
+        def update(gradients: list[tf.Tensor]) -> tf.Tensor:
+            pairs = list(zip(gradients, variables, strict=True))
+            objective.auxiliary_optimizer.apply_gradients(pairs, skip_gradients_aggregation=True)
+            finite = [tf.reduce_all(tf.math.is_finite(gradient)) for gradient in gradients]
+            return tf.reduce_all(tf.stack(finite))
+
+        return self._replicas.each(update, self._replicas.sum(of_part, parts))
+
     def _run(
         self, stop: tf.Tensor, held: Held, data: tuple[tf.Tensor, tf.Tensor], seed: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor | None, Held]:
@@ -269,6 +296,8 @@ class TrainingSteps:
                 factor = tf.cast(self._rate_factor, rate.dtype)
                 rate.assign(factor * tf.cast(self._schedule(step), rate.dtype))
             gradient_is_finite = self._replicas.each(self._update, gradients)
+            if self._objective.auxiliary_variables:
+                gradient_is_finite &= self._auxiliary_step(parts)
             finite = tf.stack([tf.math.is_finite(loss), gradient_is_finite])
             went_well = tf.reduce_all(finite)
             self.step.assign(tf.where(went_well, step + 1, FAILED))
@@ -288,6 +317,16 @@ class TrainingSteps:
         else:
             bound_terms = self._elbo_terms(self._elbo, minibatches, last, held)
         return step, finite, sums, bound_terms, held
+
+
+def variables_of(objective: Objective) -> list[tf.Variable]:
+    """All variables of an objective that a step may change, its own optimizer's included."""
+    own = objective.auxiliary_optimizer
+    return [
+        *objective.trainable_variables,
+        *objective.auxiliary_variables,
+        *([] if own is None else own.variables),
+    ]
 
 
 def _pair(values: tf.Tensor) -> tuple[float, float]:

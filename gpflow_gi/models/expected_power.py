@@ -1,0 +1,124 @@
+"""A likelihood's expected power: log E p(y | f)^alpha for Gaussian f."""
+
+from __future__ import annotations
+
+import math
+
+import tensorflow as tf
+from gpflow.likelihoods import (
+    Gaussian,
+    Likelihood,
+    MonteCarloLikelihood,
+    MultiClass,
+    QuadratureLikelihood,
+    SwitchedLikelihood,
+)
+from gpflow.quadrature import hermgauss
+
+
+def log_expected_power(
+    likelihood: Likelihood,
+    alpha: float,
+    X: tf.Tensor,
+    mean: tf.Tensor,
+    variance: tf.Tensor,
+    Y: tf.Tensor,
+    epsilon: tf.Tensor | None = None,
+) -> tf.Tensor:
+    """Compute log E p(y_n | f_n)^alpha for f_n ~ N(mean, variance).
+
+    In closed form for Gaussian noise, and for MultiClass as far as GPflow has it; otherwise by the
+    quadrature or the Monte Carlo points that GPflow uses for its own integrals.
+
+    :param alpha: the power, positive.
+    :param X: [N, D].
+    :param mean: [N, P].
+    :param variance: [N, P].
+    :param Y: [N, Q].
+    :param epsilon: [points, N, P], noise of a Monte Carlo likelihood.
+    :return: [N], in nats.
+    :raises ValueError: if the likelihood has no integrals of this kind.
+    """
+    if isinstance(likelihood, Gaussian) and not isinstance(likelihood, MonteCarloLikelihood):
+        return _gaussian(likelihood, alpha, X, mean, variance, Y)
+    if isinstance(likelihood, MultiClass):
+        return _multi_class(likelihood, alpha, mean, variance, Y)
+    if isinstance(likelihood, SwitchedLikelihood):
+        return _switched(likelihood, alpha, X, mean, variance, Y)
+    if isinstance(likelihood, MonteCarloLikelihood):
+        power = likelihood._mc_quadrature(
+            lambda F, X_, Y_: alpha * likelihood.log_prob(X_, F, Y_),
+            mean,
+            variance,
+            logspace=True,
+            epsilon=epsilon,
+            X_=X,
+            Y_=Y,
+        )
+        return tf.reduce_sum(power, axis=-1)
+    if isinstance(likelihood, QuadratureLikelihood):
+        power = likelihood.quadrature.logspace(
+            lambda F, X, Y: alpha * likelihood._quadrature_log_prob(F, X, Y),
+            mean,
+            variance,
+            X=X,
+            Y=Y,
+        )
+        return likelihood._quadrature_reduction(power)
+    raise ValueError(
+        f"The likelihood {type(likelihood).__name__} has neither quadrature nor Monte Carlo points "
+        "for the power of its density. Use the ELBO with it."
+    )
+
+
+def _gaussian(
+    likelihood: Gaussian,
+    alpha: float,
+    X: tf.Tensor,
+    mean: tf.Tensor,
+    variance: tf.Tensor,
+    Y: tf.Tensor,
+) -> tf.Tensor:
+    # N(y; f, s2)^alpha = N(y; f, s2/alpha) sqrt(2 pi s2/alpha) (2 pi s2)^(-alpha/2), and so
+    # E N(y; f, s2)^alpha = N(y; m, v + s2/alpha) sqrt(2 pi s2/alpha) (2 pi s2)^(-alpha/2)
+    s2 = likelihood.variance_at(X)
+    # In this form the limit alpha -> 0 loses no digits: alpha v / s2 -> 0 in log1p.
+    ratio = alpha * variance / s2
+    square = alpha * tf.square(Y - mean) / (s2 * (1.0 + ratio))
+    log_power = -0.5 * (square + tf.math.log1p(ratio) + alpha * tf.math.log(2.0 * math.pi * s2))
+    return tf.reduce_sum(log_power, axis=-1)
+
+
+def _multi_class(
+    likelihood: MultiClass, alpha: float, mean: tf.Tensor, variance: tf.Tensor, Y: tf.Tensor
+) -> tf.Tensor:
+    # The density is 1 - epsilon where f is largest at the label, with probability p, else
+    # epsilon / (C - 1).
+    link = likelihood.invlink
+    points = hermgauss(likelihood.num_gauss_hermite_points)
+    p = link.prob_is_largest(Y, mean, variance, *points)
+    hit, miss = tf.pow(1.0 - link.epsilon, alpha), tf.pow(link.eps_k1, alpha)
+    return tf.reduce_sum(tf.math.log(p * hit + (1.0 - p) * miss), axis=-1)
+
+
+def _switched(
+    likelihood: SwitchedLikelihood,
+    alpha: float,
+    X: tf.Tensor,
+    mean: tf.Tensor,
+    variance: tf.Tensor,
+    Y: tf.Tensor,
+) -> tf.Tensor:
+    parts = likelihood.likelihoods
+    label = tf.cast(Y[:, -1], tf.int32)
+
+    def split(rows: tf.Tensor) -> list[tf.Tensor]:
+        return tf.dynamic_partition(rows, label, len(parts))
+
+    powers = [
+        log_expected_power(part, alpha, *rows)
+        for part, *rows in zip(
+            parts, split(X), split(mean), split(variance), split(Y[:, :-1]), strict=True
+        )
+    ]
+    return tf.dynamic_stitch(split(tf.range(tf.size(label))), powers)

@@ -1,0 +1,48 @@
+"""The data term of an objective: a sum over rows, scaled to all rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from ..core.random import fold_in
+from ..models import Draws, integration, mixture
+from .objective import Batch
+
+
+def draws_for(model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor) -> Draws:
+    """The draws with which a step computes its data term.
+
+    :param model: a :class:`~gpflow_gi.models.Predictive`.
+    :param batch: X [B, D] and Y [B, Q].
+    :param num_samples: S; None for the model's own number.
+    :param seed: [2].
+    """
+    X, _ = model.check_data(batch)
+    return model.draw_for(X, model.num_samples if num_samples is None else num_samples, seed)
+
+
+def data_term(
+    model: Any, batch: Batch, draws: Draws, seed: tf.Tensor, alpha: float = 0.0
+) -> tf.Tensor:
+    """N/B sum_n 1/alpha log E_q[p(y_n | f_n)^alpha]; for alpha = 0 its limit, the ELBO's data term.
+
+    :param model: a :class:`~gpflow_gi.models.Predictive`.
+    :param batch: X [B, D] and Y [B, Q].
+    :param draws: functions f of the model, whose equal mixture is q.
+    :param seed: [2], that of the draws.
+    :param alpha: at least 0.
+    :return: [], in nats.
+    """
+    X, Y = model.check_data(batch)
+    # The streams are those of the bound: the limit alpha -> 0 is its term, draw by draw.
+    rows = (model.likelihood, X, *draws.moments(X, fold_in(seed, 1)), Y, fold_in(seed, 2))
+    if alpha == 0.0:
+        per_row = integration.variational_expectations(*rows)
+    else:
+        log_power = integration.log_expected_power(*rows, alpha)  # [B] or [S, B]
+        if log_power.shape.rank == 2:
+            log_power = mixture.log_density(log_power)
+        per_row = log_power / alpha
+    return float(model.num_data) * tf.reduce_mean(per_row)

@@ -1,0 +1,254 @@
+"""Divergences from a classifier: exact ratios, training, and how far they are off."""
+
+import math
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import gpflow_gi as gi
+from gpflow_gi.core.random import as_seed, fold_in, standard_normal
+from gpflow_gi.inference import Gaussian, Implicit, WeightSpace
+from gpflow_gi.models import NoDensityError
+from gpflow_gi.objectives import DensityRatioKL, classifier_kl
+from gpflow_gi.objectives.density_ratio import classifier_loss
+from gpflow_gi.training.progress import describe
+
+from ..builders import mean_and_standard_error, random_bnn, random_data
+
+NUM_DRAWS = 2000
+
+
+class Shift(gpflow.Module):
+    """theta = mean + scale * noise: a sampler whose density the tests know."""
+
+    def __init__(self, mean, scale=1.0):
+        super().__init__()
+        self.mean, self.scale = gpflow.Parameter(mean), scale
+
+    def __call__(self, num_samples, seed):
+        return self.mean + self.scale * standard_normal(
+            [num_samples, self.mean.shape[0]], seed, tf.float64
+        )
+
+
+def network(rng):
+    return random_bnn(rng, ["prior", "prior"], width=3)
+
+
+def shifted(rng, scale=1.0):
+    model = network(rng)
+    mean = rng.normal(size=WeightSpace(model).size)
+    return Implicit(model, Shift(mean, scale)), mean
+
+
+def second_terms(objective, model, data, repeats=20):
+    batch = tuple(map(tf.constant, data))
+    values = [objective.terms(model, batch, 1, as_seed(i))[1] for i in range(repeats)]
+    return mean_and_standard_error(values)
+
+
+@pytest.mark.parametrize("symmetrised", [False, True])
+def test_with_the_exact_ratio_the_divergence_is_exact(symmetrised, rng):
+    """Between N(m, I) and N(0, I) log q / p = m x - |m|^2 / 2, a network without hidden layers."""
+    model, m = shifted(rng)
+    objective = DensityRatioKL(
+        (), symmetrised=symmetrised, adaptive_contrast=False, num_draws=NUM_DRAWS
+    )
+    data = random_data(rng)
+    objective.build(model, data)
+    objective.log_ratio.weights[0].assign(m[:, None])
+    objective.log_ratio.biases[0].assign([-0.5 * m @ m])
+    mean, error = second_terms(objective, model, data)
+    assert abs(mean - 0.5 * m @ m) < 5 * error  # KL(p || q) is the same number
+    # There the loss is stationary, for any other number of draws too.
+    q, p = (standard_normal([100_000, len(m)], as_seed(i), tf.float64) for i in range(2))
+    T = [objective.log_ratio(x)[:, 0] for x in (q + m, p)]
+    exact = classifier_loss(*T)
+    for other in (0.8, 1.2):
+        assert classifier_loss(*(other * t for t in T)) > exact + 1e-3
+
+
+def test_the_contrast_is_exact_for_a_gaussian(rng):
+    """Then T = 0, and the rest is KL(N(m, s^2) || N(0, I)), however far apart they are."""
+    model, m = shifted(rng, scale=0.01)
+    objective = DensityRatioKL((), num_draws=NUM_DRAWS)
+    data = random_data(rng)
+    objective.build(model, data)
+    objective.log_ratio.weights[0].assign(np.zeros([len(m), 1]))
+    mean, error = second_terms(objective, model, data)
+    true = 0.5 * np.sum(0.01**2 + m**2 - 1 - 2 * np.log(0.01))
+    # Moments of the same draws replace those of q: L / S of bias.
+    assert true > 50.0 and abs(mean - true) < 5 * error + len(m) / NUM_DRAWS
+
+
+def test_the_contrast_is_a_constant_of_the_gradient(rng):
+    """d KL / d mean = mean, as in closed form, though the contrast follows q."""
+    model, m = shifted(rng, scale=0.1)
+    objective = DensityRatioKL((), num_draws=NUM_DRAWS)
+    data = random_data(rng)
+    objective.build(model, data)
+    objective.log_ratio.weights[0].assign(np.zeros([len(m), 1]))
+    with tf.GradientTape() as tape:
+        _, kl = objective.terms(model, tuple(map(tf.constant, data)), 1, as_seed(0))
+    (gradient,) = tape.gradient(kl, model.sampler.trainable_variables)
+    np.testing.assert_allclose(gradient, m, atol=5 * 0.1 / np.sqrt(NUM_DRAWS) + 1e-9)
+
+
+def test_the_data_term_is_that_of_the_power(rng):
+    model, _ = shifted(rng)
+    data = tuple(map(tf.constant, random_data(rng)))
+    for alpha in (0.0, 0.5):
+        objective = DensityRatioKL((), alpha=alpha, num_draws=2)
+        objective.build(model, data)
+        first, _ = objective.terms(model, data, 4, as_seed(1))
+        F, _ = model.draw_for(data[0], 4, as_seed(1)).moments(data[0], None)
+        log_p = -0.5 * ((data[1] - F) ** 2 / 0.3 + np.log(2 * np.pi * 0.3)).numpy()[..., 0]
+        per_row = log_p.mean(0)
+        if alpha:
+            per_row = (np.logaddexp.reduce(alpha * log_p, axis=0) - np.log(4)) / alpha
+        np.testing.assert_allclose(first, per_row.sum(), rtol=1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_a_classifier_is_trained_beside_the_model_and_resumed(rng, tmp_path):
+    data = random_data(rng)
+    model, _ = shifted(rng)
+    start = gpflow.utilities.deepcopy(model)
+    settings = {"batch_size": 4, "seed": 3, "progress": False, "learning_rate": 0.01}
+
+    def run(steps, model, **more):
+        objective = DensityRatioKL((5,), alpha=0.5, num_draws=10)
+        record = gi.fit(model, data, steps=steps, objective=objective, **settings, **more)
+        return record, objective
+
+    record, objective = run(12, model)
+    report = record.reports[-1]
+    assert record.shortcoming is None  # the divergence, small at first, grows with the classifier
+    assert report.name == objective.name == "density-ratio objective (alpha 0.5)"
+    assert math.isfinite(report.objective) and math.isnan(report.bound)
+    assert describe(report, 9).startswith("density-ratio objective (alpha 0.5) per row")
+    assert "ELBO" not in describe(report, 9)
+    fresh = DensityRatioKL((5,), num_draws=10)
+    fresh.build(model, data)
+    assert not np.allclose(fresh.log_ratio.weights[0], objective.log_ratio.weights[0])
+    assert objective.auxiliary_optimizer.iterations == 12
+
+    resumed = gpflow.utilities.deepcopy(start)
+    run(5, gpflow.utilities.deepcopy(start), checkpoint_dir=tmp_path)
+    _, again = run(12, resumed, checkpoint_dir=tmp_path)
+    np.testing.assert_array_equal(resumed.sampler.mean, model.sampler.mean)
+    for one, other in zip(again.auxiliary_variables, objective.auxiliary_variables, strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(ValueError, match=r"objective\.(alpha|num_draws|classifier)"):
+        other = DensityRatioKL((5,), alpha=0.5, num_draws=11)
+        gi.fit(resumed, data, steps=13, objective=other, checkpoint_dir=tmp_path, **settings)
+
+
+def test_an_implicit_posterior_has_predictions_and_no_bound(rng):
+    model, m = shifted(rng)
+    data = random_data(rng)
+    assert model.predict_log_density(data, 10, seed=0).shape == [9]
+    theta, log_q = model.sample(3, as_seed(0))
+    assert theta.shape == [3, len(m)] and log_q is None
+    for bound in (gi.bounds.estimate_elbo, gi.bounds.estimate_iwbo, gi.bounds.pareto_smoothed):
+        with pytest.raises(NoDensityError, match=r"implicit posterior.*no bound.*DensityRatioKL"):
+            bound(model, data, 30)
+    with pytest.raises(NoDensityError, match="DensityRatioKL"):
+        gi.fit(model, data, steps=1, progress=False)
+
+
+def test_errors(rng):
+    model, _ = shifted(rng)
+    data = random_data(rng)
+    for arguments, message in (
+        ({"classifier": 50}, "widths must be a list"),
+        ({"alpha": -0.5}, "alpha must not be negative"),
+        ({"num_draws": 1}, "num_draws must be at least 2"),
+        ({"learning_rate": 0.0}, "learning_rate must be positive"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            DensityRatioKL(**arguments)
+    objective = DensityRatioKL()
+    with pytest.raises(TypeError, match=r"density ratio is estimated for .*WeightPosterior"):
+        objective.check(network(rng), None)
+    objective.build(model, data)
+    wider = random_bnn(rng, ["prior", "prior"], width=5)
+    q = Gaussian(wider, np.zeros(WeightSpace(wider).size), np.eye(WeightSpace(wider).size))
+    with pytest.raises(ValueError, match="used for 13 variables before, and the model has 21"):
+        objective.build(q, data)
+    L = WeightSpace(wider).size
+    with pytest.raises(ValueError, match=rf"must return {L} whitened weights .* \[2, {L}\]"):
+        Implicit(wider, Shift(np.zeros(3)))
+    with pytest.raises(TypeError, match="sampler must be a callable"):
+        Implicit(wider, np.zeros(3))
+    with pytest.raises(ValueError, match=r"sampler=.* failed for 2 samples"):
+        Implicit(wider, lambda S: S)
+
+
+@pytest.mark.longest
+@pytest.mark.parametrize(
+    ("dimension", "mean", "scale", "least", "most"),
+    [
+        (1, 1.0, 1.0, 0.45, 0.6),
+        (10, 0.5, 0.7, 1.9, 2.6),
+        (50, 0.5, 0.7, 7.0, 10.5),
+        (100, 0.5, 0.3, 5.0, 25.0),
+    ],
+)
+def test_a_classifier_underestimates_large_divergences(dimension, mean, scale, least, most):
+    """The table of the mathematics: 0.5, 2.27, 11.3 and 87.4 nats."""
+
+    def q(num_samples, seed):
+        return mean + scale * standard_normal([num_samples, dimension], seed, tf.float64)
+
+    def p(num_samples, seed):
+        return standard_normal([num_samples, dimension], fold_in(seed, 7), tf.float64)
+
+    true = 0.5 * dimension * (scale**2 + mean**2 - 1 - 2 * math.log(scale))
+    estimate = classifier_kl(q, p).value
+    assert least < estimate < most
+    if dimension >= 50:
+        assert estimate < 0.95 * true
+
+
+def test_inducing_outputs_of_a_sparse_implicit_process(rng):
+    """q and the prior are those of the layer's draws, and both halves have their gradients."""
+    X, Y = random_data(rng)
+    model = gi.architectures.build_sip(X, Y, num_inducing=4, num_draws=20)
+    objective = DensityRatioKL((5,), alpha=0.5, symmetrised=True, num_draws=10)
+    assert objective.name == "symmetrised density-ratio objective (alpha 0.5)"
+    objective.check(model, None)
+    objective.build(model, (X, Y))
+    assert objective.log_ratio.weights[0].shape == [4, 5]
+    batch = tuple(map(tf.constant, (X, Y)))
+    with tf.GradientTape() as tape:
+        first, kl = objective.terms(model, batch, 3, as_seed(0))
+    assert np.isfinite(first) and np.isfinite(kl)
+    (layer,) = model.implicit_layers
+    parts = [layer.posterior.sampler.trainable_variables, layer.process.trainable_variables]
+    gradients = tape.gradient(kl, [variable for part in parts for variable in part])
+    assert all(gradient is not None and np.all(np.isfinite(gradient)) for gradient in gradients)
+    seed = fold_in(as_seed(0), 3)
+    q = layer.sample_q(10, fold_in(fold_in(seed, 0), 0))
+    p = layer.sample_prior(10, fold_in(fold_in(seed, 1), 0))
+    T = [tf.reduce_mean(objective.log_ratio(u)) for u in (q, p)]
+    np.testing.assert_allclose(kl, 0.5 * (T[0] - T[1]), rtol=1e-10)
+
+
+def test_a_network_of_noise_is_built_saved_and_loaded(rng, tmp_path):
+    X, Y = random_data(rng)
+    model = gi.architectures.build_bnn(X, Y, widths=(3,), inference="implicit", seed=1)
+    theta, log_q = model.sample(5, as_seed(0))
+    assert theta.shape == [5, WeightSpace(model.network).size] and log_q is None
+    np.testing.assert_allclose(np.std(theta), 0.6, atol=0.35)  # about the prior's 1
+    gi.save(model, tmp_path / "model")
+    loaded = gi.load(tmp_path / "model")
+    for one, other in zip(loaded.predict_y(X, 4, 0), model.predict_y(X, 4, 0), strict=True):
+        np.testing.assert_array_equal(one, other)
+    model.sampler = gi.posteriors.NoiseNetwork(3)
+    gi.save(model, tmp_path / "spoiled")
+    with pytest.raises(gi.persistence.LoadError, match="sampler"):
+        gi.load(tmp_path / "spoiled")

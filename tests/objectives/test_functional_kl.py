@@ -1,0 +1,201 @@
+"""Scores from samples, and the functional divergence whose gradient they give."""
+
+import math
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import gpflow_gi as gi
+from gpflow_gi.core.random import as_seed
+from gpflow_gi.objectives import FunctionalKL
+from gpflow_gi.objectives.functional_kl import prior_draws
+from gpflow_gi.objectives.spectral_stein import SpectralStein, median_distances
+
+from ..builders import mean_and_standard_error, random_bnn, random_data, random_deep_gp
+
+
+def by_the_equations(samples, X, share):
+    """Shi, Sun & Zhu (2018), eq. 8 to 15, one eigenfunction at a time, by automatic gradients."""
+    S, D = samples.shape
+    width = math.sqrt(D) * np.array(
+        [
+            np.sort(np.abs(d[:, None] - d)[np.triu_indices(S, 1)])[S * (S - 1) // 4]
+            for d in samples.T
+        ]
+    )
+
+    def k(a, b):
+        return tf.exp(-0.5 * tf.reduce_sum(((a[:, None] - b[None]) / width) ** 2, axis=-1))
+
+    values, vectors = np.linalg.eigh(k(samples, samples).numpy())
+    score, total = 0.0, 0.0
+    for value, u in zip(values[::-1], vectors.T[::-1], strict=True):
+        if total >= share * values.sum():
+            break
+        total += value
+        points = tf.constant(samples)
+        with tf.GradientTape() as tape:
+            tape.watch(points)
+            psi = math.sqrt(S) / value * tf.linalg.matvec(k(points, tf.constant(samples)), u)
+        beta = -tf.reduce_mean(tape.gradient(psi, points), axis=0)
+        psi = math.sqrt(S) / value * tf.linalg.matvec(k(X, samples), u)
+        score = score + psi[:, None] * beta
+    return score
+
+
+def test_the_estimator_is_that_of_its_equations(rng):
+    samples, X = rng.normal(size=(15, 3)), rng.normal(size=(4, 3))
+    for share in (0.8, 0.99):
+        estimate = SpectralStein(tf.constant(samples), share)(tf.constant(X))
+        np.testing.assert_allclose(estimate, by_the_equations(samples, X, share), rtol=1e-7)
+
+
+def test_the_median_of_distances(rng):
+    samples = rng.normal(size=(6, 2))
+    pairs = np.abs(samples[:, None] - samples)[np.triu_indices(6, 1)]
+    np.testing.assert_allclose(median_distances(samples), np.median(pairs, axis=0))
+
+
+@pytest.mark.parametrize("dimension", [1, 2])
+def test_the_score_of_a_gaussian(dimension, rng):
+    """grad log N(x; m, C) = -C^-1 (x - m), at new points."""
+    root = np.eye(dimension) + 0.3 * np.tri(dimension)
+    m, P = rng.normal(size=dimension), np.linalg.inv(root @ root.T)
+    errors, slopes = [], []
+    for _ in range(10):
+        x, new = (m + rng.normal(size=(400, dimension)) @ root.T for _ in range(2))
+        true = -(new - m) @ P
+        estimate = SpectralStein(tf.constant(x))(tf.constant(new)).numpy()
+        errors.append(np.mean((estimate - true) ** 2) / np.mean(true**2))
+        slopes.append(np.sum(estimate * true) / np.sum(true**2))
+    assert np.mean(errors) < 0.3
+    slope, error = mean_and_standard_error(slopes)
+    assert abs(slope - 1.0) < 5 * error and error < 0.05
+
+
+def test_the_units_of_the_samples_do_not_matter(rng):
+    x = rng.normal(size=(50, 2))
+    scale, shift = np.array([100.0, 0.01]), np.array([5.0, -3.0])
+    plain = SpectralStein(tf.constant(x))(tf.constant(x))
+    moved = tf.constant(shift + scale * x)
+    np.testing.assert_allclose(SpectralStein(moved)(moved), plain / scale, rtol=1e-5, atol=1e-7)
+
+
+def linear(mean, scale):
+    """f(x) = w x, with w ~ N(mean, scale^2), and N(0, 1) in the prior."""
+    layer = gi.layers.DenseLayer(
+        1, 1, gi.posteriors.Prior(), prior=gi.priors.StandardPrior(1.0), bias=False
+    )
+    model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(0.1), num_data=3)
+    return gi.inference.Gaussian(model, [mean], diagonal=[scale])
+
+
+@pytest.mark.slow
+def test_the_gradient_of_the_divergence():
+    """KL(N(m, s^2) || N(0, 1)): m for the mean, s^2 - 1 for log s; its value is not known."""
+    m, s = 1.0, 0.6
+    model = linear(m, s)
+    objective = FunctionalKL(lambda X, seed: tf.ones([1, 1], X.dtype), num_draws=300)
+    batch = (tf.constant([[0.0], [0.5], [1.0]]), tf.zeros([3, 1], tf.float64))
+    batch = tf.cast(batch[0], tf.float64), batch[1]
+    objective.build(model, batch)
+    slopes = []
+    for i in range(20):
+        with tf.GradientTape() as tape:
+            _, kl = objective.terms(model, batch, 1, as_seed(i))
+        assert kl == 0.0
+        gradients = tape.gradient(
+            kl, [model.mean.unconstrained_variable, model.diagonal.unconstrained_variable]
+        )
+        slopes.append([float(g[0]) for g in gradients])
+    slope, error = mean_and_standard_error(slopes)
+    # Scores from 300 draws are biased: a tenth of them is allowed beside the noise.
+    np.testing.assert_array_less(np.abs(slope - [m, s**2 - 1]), 4 * error + 0.1)
+    assert np.all(error < 0.1)
+
+
+def test_measurement_points_are_from_the_rows_and_the_box(rng):
+    X, Y = random_data(rng, N=30)
+    model = random_bnn(rng, ["factorised", "factorised"], num_data=30)
+    objective = FunctionalKL(10)
+    objective.build(model, (X, Y))
+    rows = tf.constant(X[:8])
+    points = objective._points(rows, as_seed(0)).numpy()
+    assert points.shape == (10, 2)
+    assert all(np.any(np.all(X[:8] == point, axis=1)) for point in points[:5])
+    assert len(np.unique(points[:5], axis=0)) == 5
+    others = points[5:]
+    assert np.all((X.min(0) <= others) & (others <= X.max(0)))
+    assert not np.any(np.isin(others, X))
+    assert np.any(objective._points(rows, as_seed(1)).numpy() != points)
+    assert objective._points(rows[:2], as_seed(0)).shape == [10, 2]
+
+
+@pytest.mark.parametrize("kind", ["weights", "network", "deep GP"])
+def test_draws_of_the_prior_are_of_the_present_one(kind, rng):
+    if kind == "deep GP":
+        model = random_deep_gp(rng, ["global", "local"], mean_functions=False)
+        parameter = model.layers[-1].kernel.variance
+    else:
+        model = random_bnn(rng, ["factorised", "factorised"], prior="standard")
+        if kind == "weights":
+            L = gi.inference.WeightSpace(model).size
+            model = gi.inference.Gaussian(model, np.zeros(L), diagonal=np.ones(L))
+        network = model.network if kind == "weights" else model
+        parameter = None
+    X = tf.constant(rng.normal(size=(3, 2)))
+    draws = prior_draws(model)(X, 4000, as_seed(0)).numpy()
+    assert draws.shape == (4000, 3, 1)
+    if kind == "deep GP":
+        before = np.var(draws)
+        parameter.assign(4.0 * parameter)
+        after = np.var(prior_draws(model)(X, 4000, as_seed(0)))
+        np.testing.assert_allclose(after, 4.0 * before, rtol=1e-4)
+    else:
+        expected = network.sample_prior(4000, seed=1)(X).numpy()
+        error = np.sqrt(2 / 4000) * 3
+        np.testing.assert_allclose(draws.var(0), expected.var(0), rtol=5 * error)
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_training_is_resumed_with_the_same_numbers(rng, tmp_path):
+    data = random_data(rng)
+    models = [random_bnn(np.random.default_rng(0), ["factorised", "global"]) for _ in range(3)]
+    settings = {"batch_size": 4, "seed": 3, "progress": False, "learning_rate": 0.01}
+
+    def run(steps, model, **more):
+        objective = FunctionalKL(4, alpha=0.5, num_draws=6)
+        return gi.fit(model, data, steps=steps, objective=objective, **settings, **more)
+
+    record = run(6, models[0])
+    run(2, models[1], checkpoint_dir=tmp_path)
+    run(6, models[2], checkpoint_dir=tmp_path)
+    for one, other in zip(models[0].variables, models[2].variables, strict=True):
+        np.testing.assert_array_equal(one, other)
+    report = record.reports[-1]
+    assert report.name == "data term (alpha 0.5) of the functional objective"
+    assert math.isnan(report.bound) and math.isfinite(report.objective)
+
+
+def test_errors(rng):
+    for arguments, message in (
+        ({"measurement_points": 0}, "measurement_points must be"),
+        ({"num_draws": 1}, "num_draws must be at least 2"),
+        ({"noise": 0.0}, "noise must be positive"),
+        ({"share": 1.5}, "share must be at most 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            FunctionalKL(**arguments)
+    data = random_data(rng)
+    model = random_bnn(rng, ["factorised", "factorised"])
+    for points, message in (
+        (lambda X: X, "measurement_points=.* failed on 2 rows"),
+        (lambda X, seed: X[:, :1], r"points of 2 columns, but returned shape \[2, 1\]"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            FunctionalKL(points).build(model, tuple(map(tf.constant, data)))
+    with pytest.raises(TypeError, match="FunctionalKL needs a model of rows"):
+        FunctionalKL().check(gpflow.kernels.Matern32(), None)
