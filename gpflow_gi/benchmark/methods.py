@@ -179,9 +179,8 @@ def _networks_at_once() -> list[Method]:
 
 
 SMALL_BATCHES: dict[str, Any] = {"batch_size": 10, "num_inducing": 100, "warmup_share": 0.2}
-"""Training as in Rodriguez Santana et al. (2022), section 5: fields of the budget that they
-replace, and the share of the steps over which the weight of the KL term rises. Other numbers are
-the budget's."""
+"""Training as in Rodriguez Santana et al. (2022), section 5: replacements of the budget's fields,
+and the share of the steps over which the weight of the KL term rises."""
 
 _ADVERSARIAL = {"learning_rate": 1e-3, "last_learning_rate": 1e-4}
 """Rates of ours for q beside a classifier, for the number of steps of a budget."""
