@@ -5,8 +5,10 @@ from .conv import Conv2DLayer
 from .dense import DenseLayer
 from .deterministic import Deterministic
 from .gp import GPLayer
-from .latent import DataRows, LatentVariableLayer
+from .latent import LatentVariableLayer
 from .residual import Residual
+from .row_latents import DataRows, RowLatents
+from .uncertain import UncertainInputs
 
 __all__ = [
     "ConditionedLayer",
@@ -20,4 +22,6 @@ __all__ = [
     "LayerDraw",
     "LayerFunction",
     "Residual",
+    "RowLatents",
+    "UncertainInputs",
 ]
