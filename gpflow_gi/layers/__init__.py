@@ -6,8 +6,10 @@ from .dense import DenseLayer
 from .deterministic import Deterministic
 from .gp import GPLayer
 from .implicit import ImplicitLayer
-from .latent import DataRows, LatentVariableLayer
+from .latent import LatentVariableLayer
 from .residual import Residual
+from .row_latents import DataRows, RowLatents
+from .uncertain import UncertainInputs
 
 __all__ = [
     "ConditionedLayer",
@@ -22,4 +24,6 @@ __all__ = [
     "LayerDraw",
     "LayerFunction",
     "Residual",
+    "RowLatents",
+    "UncertainInputs",
 ]

@@ -13,7 +13,7 @@ from ..core.validation import shown
 from .base import ConditionedLayer, Layer, LayerDraw, LayerFunction
 from .deterministic import Deterministic, as_layers
 from .gp import GPLayer
-from .latent import LatentVariableLayer
+from .row_latents import RowLatents
 
 
 class Residual(Layer):
@@ -134,7 +134,7 @@ def _flattened(layers: Sequence[Layer | Deterministic]) -> Iterator[Layer | Dete
             yield from _flattened([*layer.layers, *layer.shortcut])
         else:
             yield layer
-        if isinstance(layer, LatentVariableLayer) and layer.encoder is not None:
+        if isinstance(layer, RowLatents) and layer.encoder is not None:
             yield layer.encoder
 
 

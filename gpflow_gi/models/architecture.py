@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from ..layers import Deterministic, LatentVariableLayer, Layer, Residual
+from ..layers import Deterministic, Layer, Residual, RowLatents
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -63,8 +63,8 @@ def _chain(layers: Iterable[Any], below: Shape | None, indent: str = "  ") -> It
 def _parts(layer: Layer, below: Shape | None) -> Iterable[str]:
     yield type(layer).__name__
     yield f"{'?' if below is None else _written(below)} -> {_written(layer.output_shape)}"
-    if isinstance(layer, LatentVariableLayer):
-        yield "free" if layer.encoder is None else "encoder"
+    if isinstance(layer, RowLatents):
+        yield "encoder" if layer.encoder else "free" if layer.num_data else "prior"
         yield str(_of(layer))
         return
     yield type(layer.posterior).__name__

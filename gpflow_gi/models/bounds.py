@@ -48,7 +48,7 @@ class Bounds(TrainingLoss):
     def arrays_of(self, data: tuple[Any, Any]) -> list[tf.Tensor]:
         """The arrays of the data of a bound, checked.
 
-        :param data: as in :meth:`elbo`.
+        :param data: as for a bound.
         :return: X and Y, or none.
         """
         return list(self.check_data(data))

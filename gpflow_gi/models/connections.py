@@ -7,7 +7,7 @@ from typing import Any
 from gpflow.kernels import Coregion
 from gpflow.likelihoods import Likelihood
 
-from ..layers import Deterministic, GPLayer, LatentVariableLayer, Layer, Residual
+from ..layers import Deterministic, GPLayer, Layer, Residual, RowLatents
 from ..layers.residual import every_layer
 from ..layers.weights import WeightLayer
 from ..posteriors import LocalInducing, Optimal
@@ -18,7 +18,7 @@ def describe(layer: Layer | Deterministic) -> str:
     """A layer's description in an error message."""
     if isinstance(layer, Deterministic):
         return repr(layer.function)
-    if isinstance(layer, Residual | LatentVariableLayer):
+    if isinstance(layer, Residual | RowLatents):
         return type(layer).__name__
     return f"{type(layer).__name__} with {type(layer.posterior).__name__}"
 
@@ -44,10 +44,10 @@ def check_last_layer(
             f"likelihood, but is {describe(layers[-1])}. A transformation of the outputs belongs "
             "into the likelihood."
         )
-    if isinstance(layers[-1], LatentVariableLayer):
+    if isinstance(layers[-1], RowLatents):
         raise ValueError(
-            "The last layer is a LatentVariableLayer, which appends inputs for the layers above. "
-            "Let a GPLayer or a DenseLayer follow."
+            f"The last layer is a {type(layers[-1]).__name__}, which makes inputs for the layers "
+            "above. Let a GPLayer or a DenseLayer follow."
         )
     last = layers[-1]
     if isinstance(last, GPLayer) and last.mixing is not None:
@@ -125,7 +125,7 @@ def check_connections(layers: list[Layer | Deterministic], U: Any) -> None:
 def _check_index_columns(layers: list[Layer | Deterministic]) -> None:
     """Check that no kernel reads an index from a random output; a function may make indices."""
     # A latent variable layer passes on the columns that it gets.
-    others = [layer for layer in layers if not isinstance(layer, LatentVariableLayer)]
+    others = [layer for layer in layers if not isinstance(layer, RowLatents)]
     for below, layer in pairwise(others):
         if not isinstance(below, Layer) or not isinstance(layer, Layer):
             continue
@@ -166,7 +166,7 @@ def _connect(
                 layer, shape, num_inducing, f" of the block at layer {i}{within}"
             )
             continue
-        if isinstance(layer, LatentVariableLayer):
+        if isinstance(layer, RowLatents):
             if within:
                 raise ValueError(
                     f"{name}: a block adds its shortcut, and cannot append latent variables. Put "
@@ -178,7 +178,7 @@ def _connect(
 
 
 def _connect_latent(
-    layer: LatentVariableLayer,
+    layer: RowLatents,
     shape: tuple[int, ...] | None,
     num_inducing: int | None,
     above: list[Layer | Deterministic],
@@ -188,13 +188,12 @@ def _connect_latent(
         shape = above[0].input_shape
         if isinstance(above[0].posterior, LocalInducing):
             shape = tuple(above[0].posterior.inducing_inputs.shape[1:])
-        shape = None if shape is None else (shape[0] - layer.latent_dim,)
+        shape = None if shape is None else (shape[0] - layer.extra_columns,)
     shape = layer.input_shape if shape is None else shape
     if shape is None or shape[0] < 1:
         raise ValueError(
-            "Nothing tells the number of inputs of a LatentVariableLayer. Give the model "
-            "inducing_inputs, or let a layer with inducing inputs of its own follow it, one column "
-            f"for each input and {layer.latent_dim} for the latent variables."
+            f"Nothing tells the number of inputs of a {type(layer).__name__}. Give the model "
+            "inducing_inputs, or let a layer with inducing inputs of its own follow it."
         )
     if len(shape) == 1:
         used = any(uses_global_inducing(one) for one in above)

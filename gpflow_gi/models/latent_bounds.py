@@ -9,7 +9,7 @@ from check_shapes import check_shapes
 
 from ..core.random import Seed, as_seed
 from ..core.validation import positive_integer
-from ..layers import DataRows, Deterministic, LatentVariableLayer, Layer
+from ..layers import DataRows, Deterministic, Layer, RowLatents
 from ..layers.residual import every_layer
 from . import row_importance
 from .finite import check_outputs
@@ -25,9 +25,9 @@ class LatentBounds(Predictive):
     """The layers, from the inputs up."""
 
     @property
-    def latents(self) -> list[LatentVariableLayer]:
-        """The layers that append latent variables to the rows."""
-        return [layer for layer in self.layers if isinstance(layer, LatentVariableLayer)]
+    def latents(self) -> list[RowLatents]:
+        """The layers with latent variables of the rows."""
+        return [layer for layer in self.layers if isinstance(layer, RowLatents)]
 
     def numbered(self, Y: tf.Tensor) -> tf.Tensor:
         return numbered(self, Y)
@@ -42,7 +42,9 @@ class LatentBounds(Predictive):
 
     @check_shapes("return: []")
     def iwbo(self, data: tuple[Any, Any], num_samples: int, seed: Seed = None) -> tf.Tensor:
-        """An estimate of the importance weighted bound: see :meth:`Predictive.iwbo`.
+        """An estimate of the importance weighted bound.
+
+        Without latent variables it is :meth:`gpflow_gi.models.Predictive.iwbo`.
 
         With latent variables it is a sum over rows of log 1/K sum_k w_nk, minus the KL divergence
         of the layers (Salimbeni et al. 2019): `num_samples` is K, the number of samples of each

@@ -16,7 +16,7 @@ import tensorflow as tf
 from ..core.linalg import flat_rows
 from ..core.random import fold_in, standard_normal
 from ..layers import ConditionedLayer, DataRows, Deterministic, Layer, LayerDraw
-from ..layers.latent import LatentDraw
+from ..layers.row_latents import LatentDraw
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ..core.random import fold_in
 from ..layers import Deterministic, LayerDraw
-from ..layers.latent import LatentDraw
+from ..layers.row_latents import LatentDraw
 
 
 class RememberedFunctions:

@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from ..core.random import fold_in
 from ..layers import DataRows, Deterministic, LayerDraw
-from ..layers.latent import LatentDraw, log_ratio
+from ..layers.row_latents import LatentDraw, log_ratio
 from . import integration
 from .chunks import in_chunks, rows_per_chunk
 from .propagation import Propagated
@@ -111,7 +111,7 @@ def log_weights(
                 h = _reweighted(h, weights)
                 mean, sd = tf.stop_gradient(mean), tf.stop_gradient(sd)
             ratio += tf.transpose(log_ratio(h, mean, sd))
-            F = layer.layer.append(F if F.shape.rank == 3 else F[:, None], h)
+            F = layer.layer.join(F if F.shape.rank == 3 else F[:, None], h)
         elif F.shape.rank == 2:
             # below all latent variables: shared by a row's samples
             F = cast(LayerDraw, layer).rows(F, layer_seed)

@@ -34,6 +34,7 @@ from gpflow_gi.layers import (
     ImplicitLayer,
     LatentVariableLayer,
     Residual,
+    UncertainInputs,
 )
 from gpflow_gi.models import DeepGP
 from gpflow_gi.nonlinearities import as_nonlinearity
@@ -770,6 +771,13 @@ _add(
     {"encoder": lambda rows: rows[:, :2]},
     {"encoder": OBJECTS},
     left_out=("a function", "a function that fails", "a likelihood", "a function that gives NaN"),
+)
+_add(
+    "layers",
+    "UncertainInputs",
+    UncertainInputs,
+    {"variance": np.ones(D)},
+    {"variance": "array"},
 )
 for _name in ("elbo", "iwbo", "importance_weighted_terms"):
     _more = {} if _name == "elbo" else {"num_samples": 2}

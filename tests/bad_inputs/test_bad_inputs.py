@@ -107,7 +107,7 @@ def test_every_public_function_has_cases():
         "DensityPosterior", "Ensemble", "Laplace", "LayerCoordinates", "MapEstimate",
         "WeightDraws", "WeightPosterior", "Stop", "Variational", "Swag", "MinibatchChains",
         "FlowStep", "Planar", "RadialStep", "InverseAutoregressive", "NeuralAutoregressive",
-        "DataRows", "Process",
+        "DataRows", "Process", "RowLatents",
         # Without arguments.
         "diabetes",
     }  # fmt: skip

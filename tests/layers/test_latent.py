@@ -342,7 +342,7 @@ def test_parts_that_do_not_fit(rng):
     with pytest.raises(ValueError, match="Nothing tells the number of inputs"):
         prior = gi.layers.GPLayer(gpflow.kernels.Matern32(), 1, gi.posteriors.Prior())
         model(latent(1, num_data=5), prior, U=None)
-    with pytest.raises(ValueError, match="appended to rows, not to images"):
+    with pytest.raises(ValueError, match="belong to rows, not to images"):
         model(latent(1, num_data=5), last(), U=rng.normal(size=(4, 2, 2, 1)))
     with pytest.raises(ValueError, match="has no weights"):
         gi.inference.WeightSpace(model(latent(1, num_data=5), last()))

@@ -223,12 +223,16 @@ def test_convolutions_and_blocks(kind, rng, tmp_path):
     assert read.input_shape == shape
 
 
-@pytest.mark.parametrize("kind", ["free", "encoder"])
+@pytest.mark.parametrize("kind", ["free", "encoder", "uncertain"])
 def test_latent_variables(kind, rng, tmp_path):
     dense = tf_keras.layers.Dense(2, dtype=gpflow.default_float())
-    arguments = {"free": {"num_data": 5}, "encoder": {"encoder": dense}}[kind]
+    below = {
+        "free": lambda: gi.layers.LatentVariableLayer(1, num_data=5),
+        "encoder": lambda: gi.layers.LatentVariableLayer(1, encoder=dense),
+        "uncertain": lambda: gi.layers.UncertainInputs([0.1] * D),
+    }[kind]()
     layers = [
-        gi.layers.LatentVariableLayer(1, **arguments),
+        below,
         gi.layers.GPLayer(
             gpflow.kernels.Matern52(), 1, gi.posteriors.GlobalInducing(NUM_INDUCING, 1)
         ),
@@ -260,6 +264,7 @@ def test_all_layers_posteriors_and_priors_are_tested():
             "Residual",
             "Deterministic",
             "LatentVariableLayer",
+            "UncertainInputs",
         },
         gi.posteriors: {
             "GlobalInducing",
