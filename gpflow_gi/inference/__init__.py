@@ -6,6 +6,7 @@ from .ensemble import Ensemble, ensemble
 from .flow import Flow
 from .flow_steps import FlowStep, Planar, RadialStep
 from .gaussian import DensityPosterior, Gaussian
+from .kronecker import KroneckerGaussian
 from .laplace import Laplace, laplace
 from .linearised import Linearised
 from .map_estimate import MapEstimate, map_estimate
@@ -29,6 +30,7 @@ __all__ = [
     "FlowStep",
     "Gaussian",
     "InverseAutoregressive",
+    "KroneckerGaussian",
     "Laplace",
     "LayerCoordinates",
     "Linearised",
