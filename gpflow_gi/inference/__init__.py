@@ -7,6 +7,7 @@ from .flow import Flow
 from .flow_steps import FlowStep, Planar, RadialStep
 from .gaussian import DensityPosterior, Gaussian
 from .implicit import Implicit
+from .kronecker import KroneckerGaussian
 from .laplace import Laplace, laplace
 from .linearised import Linearised
 from .map_estimate import MapEstimate, map_estimate
@@ -31,6 +32,7 @@ __all__ = [
     "Gaussian",
     "Implicit",
     "InverseAutoregressive",
+    "KroneckerGaussian",
     "Laplace",
     "LayerCoordinates",
     "Linearised",

@@ -47,20 +47,27 @@ def gauss_newton(
     def part(X: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
         F, J = jacobian(log_joint.space, theta, X)
         J = J[:, :, block]
-        with tf.GradientTape() as outer:
-            outer.watch(F)
-            with tf.GradientTape() as inner:
-                inner.watch(F)
-                value = -tf.reduce_sum(log_joint.likelihood.log_prob(X, F, Y))
-            gradient = inner.gradient(value, F)
-        Lambda = outer.batch_jacobian(gradient, F)
-        weighted = tf.einsum("npq,nql->npl", Lambda, J)
+        weighted = tf.einsum("npq,nql->npl", output_hessian(log_joint, X, F, Y), J)
         if diagonal:
             return tf.einsum("npl,npl->l", J, weighted)
         L = tf.shape(J)[-1]
         return tf.matmul(tf.reshape(J, [-1, L]), tf.reshape(weighted, [-1, L]), transpose_a=True)
 
-    return tf.add_n([part(X, Y) for X, Y in _chunks(log_joint)])
+    return tf.add_n([part(X, Y) for X, Y in chunks(log_joint)])
+
+
+def output_hessian(log_joint: LogJoint, X: tf.Tensor, F: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
+    """Lambda_n, the Hessian of -log p(y_n | f_n) with respect to f_n: [N, P, P].
+
+    :param F: f(X), [N, P].
+    """
+    with tf.GradientTape() as outer:
+        outer.watch(F)
+        with tf.GradientTape() as inner:
+            inner.watch(F)
+            value = -tf.reduce_sum(log_joint.likelihood.log_prob(X, F, Y))
+        gradient = inner.gradient(value, F)
+    return outer.batch_jacobian(gradient, F)
 
 
 def prior_hessian(log_joint: LogJoint, theta: tf.Tensor) -> tf.Tensor:
@@ -91,7 +98,8 @@ def _hessian(function: Callable[[tf.Tensor], tf.Tensor], theta: tf.Tensor) -> tf
     return compute(theta)
 
 
-def _chunks(log_joint: LogJoint) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
+def chunks(log_joint: LogJoint) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
+    """Rows of X and Y, so many at a time that no array becomes too large."""
     size = max(1, _CHUNK_SIZE // log_joint.space.size)
     for start in np.arange(0, int(log_joint.X.shape[0]), size):
         yield log_joint.X[start : start + size], log_joint.Y[start : start + size]

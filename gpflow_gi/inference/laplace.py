@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-import gpflow
 import numpy as np
 import tensorflow as tf
 
@@ -16,15 +16,18 @@ from ..core.validation import is_one_of, shown
 from ..models import DeepGP, Predictive
 from .curvature import gauss_newton, hessian, prior_hessian
 from .gaussian import Gaussian
+from .kronecker import KroneckerGaussian, gauss_newton_factors
 from .linearised import Linearised
 from .log_joint import LogJoint
 from .map_estimate import search
+from .marginal_likelihood import AnyCurvature, best_factors, check_noise, log_det
 from .maximise import maximise
 from .weight_space import WeightSpace
 
-Structure: TypeAlias = Literal["full", "diagonal", "last layer"]
+Structure: TypeAlias = Literal["full", "kron", "diagonal", "last layer"]
 Curvature: TypeAlias = Literal["ggn", "hessian"]
 PriorPrecision: TypeAlias = Literal["model", "marginal likelihood"]
+Noise: TypeAlias = Literal["model", "marginal likelihood"]
 Predictor: TypeAlias = Literal["linearised", "weight samples"]
 
 MOST_COORDINATES = 10_000
@@ -57,17 +60,20 @@ class Laplace:
     prior_precision: dict[Any, float]
     """Factors on the prior precisions of the layers, by their position in the model."""
 
+    noise_variance: float | None
+    """The variance of a Gaussian likelihood; None for others."""
+
     seconds: float
     """The time taken in seconds, compilation included."""
 
 
 @dataclass(frozen=True)
 class _Mode:
-    """A maximum, and the curvature of -log p(Y | theta) there: [L, L], or its diagonal [L]."""
+    """A maximum, and the curvature of -log p(Y | theta) there."""
 
     log_joint: LogJoint
     theta: tf.Tensor
-    curvature: tf.Tensor
+    curvature: AnyCurvature
 
 
 def laplace(
@@ -77,6 +83,7 @@ def laplace(
     structure: Structure = "full",
     curvature: Curvature = "ggn",
     prior_precision: PriorPrecision = "model",
+    noise: Noise = "model",
     predictive: Predictor = "linearised",
     steps: int = 2000,
     batch_size: int | None = None,
@@ -92,13 +99,17 @@ def laplace(
 
     :param model: as in :func:`map_estimate`.
     :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
-    :param structure: "full", a matrix [L, L] of all L weights; "diagonal"; or "last layer", a full
-        matrix of that layer alone, with the other weights fixed (Kristiadi, Hein & Hennig 2020).
+    :param structure: "full", a matrix [L, L] of all L weights; "kron", a Kronecker product of two
+        matrices in each dense layer, for the Gauss-Newton matrix (Ritter, Botev & Barber 2018);
+        "diagonal"; or "last layer", a full matrix of that layer alone, with the other weights fixed
+        (Kristiadi, Hein & Hennig 2020).
     :param curvature: curvature of the log likelihood: "ggn", the generalised Gauss-Newton matrix,
         which is never negative; or "hessian".
     :param prior_precision: "model", the priors as they are; or "marginal likelihood": one factor
         for each layer, which maximises the approximate evidence in alternation with the weights
         (Immer et al. 2021, "Scalable marginal likelihood estimation"); for priors of a fixed scale.
+    :param noise: "model", the noise variance as it is; or "marginal likelihood": chosen in the same
+        way, with or without the prior precisions; for a Gaussian likelihood.
     :param predictive: the kind of ``result.model``: "linearised", the network linearised in its
         weights, which matches the Gauss-Newton matrix; or "weight samples", the network itself
         with weights drawn from the Gaussian.
@@ -111,8 +122,9 @@ def laplace(
     :raises TypeError: if `model` is not a DeepGP.
     :raises ValueError: as :func:`map_estimate`; if an option is unknown; if there are too many
         weights for a full covariance; if the curvature is not positive, which is possible for a
-        Hessian if the search did not reach a maximum; or if the prior precision of a layer cannot
-        be changed.
+        Hessian if the search did not reach a maximum; if the prior precision of a layer cannot be
+        changed, or a noise variance is to be chosen that is not there or is trained; or for "kron"
+        if a layer is not dense, or a prior is random.
 
     >>> from gpflow_gi.architectures import build_bnn
     >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
@@ -124,9 +136,10 @@ def laplace(
     """
     started = time.perf_counter()
     for name, value, known in (
-        ("structure", structure, ("full", "diagonal", "last layer")),
+        ("structure", structure, ("full", "kron", "diagonal", "last layer")),
         ("curvature", curvature, ("ggn", "hessian")),
         ("prior_precision", prior_precision, ("model", "marginal likelihood")),
+        ("noise", noise, ("model", "marginal likelihood")),
         ("predictive", predictive, ("linearised", "weight samples")),
     ):
         if not is_one_of(value, known):
@@ -134,19 +147,33 @@ def laplace(
     space = WeightSpace(model)
     block = _block(space, structure)
     size = space.size if curvature == "hessian" else len(range(space.size)[block])
-    if size > MOST_COORDINATES and (structure != "diagonal" or curvature == "hessian"):
+    if structure == "kron" and curvature == "hessian":
+        raise ValueError(
+            "structure='kron' factorises the Gauss-Newton matrix: leave curvature='hessian' out."
+        )
+    in_full = structure not in ("kron", "diagonal") or curvature == "hessian"
+    if size > MOST_COORDINATES and in_full:
         raise ValueError(
             f"The model has {size:,} weights, and a matrix of all of them is allowed up to "
-            f"{MOST_COORDINATES:,}. Use structure='diagonal' with curvature='ggn', or make the "
-            "layers narrower."
+            f"{MOST_COORDINATES:,}. Use structure='kron' or 'diagonal' with curvature='ggn', or "
+            "make the layers narrower."
         )
-    if prior_precision == "marginal likelihood":
-        if structure == "last layer":
-            raise ValueError(
-                "prior_precision='marginal likelihood' needs the weights of all layers, but "
-                "structure='last layer' fixes the others."
-            )
+    chosen = {"prior_precision": prior_precision, "noise": noise}
+    chosen = {name: value for name, value in chosen.items() if value == "marginal likelihood"}
+    if chosen and structure == "last layer":
+        raise ValueError(
+            f"{next(iter(chosen))}='marginal likelihood' needs the weights of all layers, but "
+            "structure='last layer' fixes the others."
+        )
+    if "prior_precision" in chosen:
         _check_scales(model)
+    if "noise" in chosen:
+        check_noise(model.likelihood)
+        if train_likelihood:
+            raise ValueError(
+                "noise='marginal likelihood' chooses the variance that train_likelihood=True "
+                "trains. Leave one of them out."
+            )
     settings: dict[str, Any] = {
         "steps": steps,
         "batch_size": batch_size,
@@ -156,14 +183,23 @@ def laplace(
     network, log_joint, theta = search(
         model, data, 1, **settings, train_likelihood=train_likelihood, precise=True, seed=seed
     )
-    mode = _Mode(log_joint, theta[0], _curvature(log_joint, theta[0], structure, curvature))
+    matrix = _curvature(network, log_joint, theta[0], structure, curvature)
+    mode = _Mode(log_joint, theta[0], matrix)
     precision = dict.fromkeys(log_joint.space.coordinates, 1.0)
-    if prior_precision == "marginal likelihood":
+    if chosen:
         for _ in range(_ROUNDS):
-            factors = _best_precision(mode)
+            factors, rho = best_factors(
+                mode.log_joint,
+                mode.theta,
+                mode.curvature,
+                prior="prior_precision" in chosen,
+                noise="noise" in chosen,
+            )
+            if rho != 1.0:
+                network.likelihood.variance.assign(rho * network.likelihood.variance)
             mode = _with_precision(network, mode, factors, structure, curvature, settings, seed)
             precision = {place: precision[place] * factors[place] for place in precision}
-            if max(abs(math.log(factor)) for factor in factors.values()) < 0.01:
+            if max(abs(math.log(factor)) for factor in (rho, *factors.values())) < 0.01:
                 break
     return replace(
         _result(network, mode, predictive, model.num_samples, block),
@@ -192,9 +228,15 @@ def _check_scales(model: DeepGP) -> None:
 
 
 def _curvature(
-    log_joint: LogJoint, theta: tf.Tensor, structure: Structure, curvature: Curvature
-) -> tf.Tensor:
-    """The curvature of -log p(Y | theta): [L, L], or its diagonal [L], or a layer's part of it."""
+    network: DeepGP,
+    log_joint: LogJoint,
+    theta: tf.Tensor,
+    structure: Structure,
+    curvature: Curvature,
+) -> AnyCurvature:
+    """The curvature of -log p(Y | theta), or the last layer's part of it."""
+    if structure == "kron":
+        return gauss_newton_factors(network, log_joint, theta)
     diagonal, block = structure == "diagonal", _block(log_joint.space, structure)
     if curvature == "ggn":
         return gauss_newton(log_joint, theta, diagonal=diagonal, block=block)
@@ -206,15 +248,21 @@ def _result(
     network: DeepGP, mode: _Mode, predictive: Predictor, num_samples: int, block: slice
 ) -> Laplace:
     log_joint, theta = mode.log_joint, mode.theta
-    prior = prior_hessian(log_joint, theta)[block, block]
-    L = int(prior.shape[0])
-    if mode.curvature.shape.rank == 1:
+    L = len(range(int(theta.shape[0]))[block])
+    if isinstance(mode.curvature, Mapping):
+        q: Gaussian = KroneckerGaussian.with_precision(network, theta, mode.curvature, num_samples)
+        one = tf.ones([], theta.dtype)
+        ones = tf.ones([len(mode.curvature)], theta.dtype)
+        value = log_det(mode.curvature, one, ones, [])
+    elif mode.curvature.shape.rank == 1:
+        prior = prior_hessian(log_joint, theta)
         H = mode.curvature + tf.linalg.diag_part(prior)
         if not np.all(H.numpy() > 0):
             raise ValueError(_NOT_POSITIVE)
         q = Gaussian(network, theta, diagonal=1 / tf.sqrt(H), num_samples=num_samples)
-        log_det = tf.reduce_sum(tf.math.log(H))
+        value = tf.reduce_sum(tf.math.log(H))
     else:
+        prior = prior_hessian(log_joint, theta)[block, block]
         # With the order of the weights reversed, H = C C^T. Then C^-T, from H^-1 = C^-T C^-1, is
         # lower triangular in the original order.
         C = tf.linalg.cholesky(tf.reverse(mode.curvature + prior, [0, 1]))
@@ -225,10 +273,10 @@ def _result(
         before, after, _ = block.indices(int(theta.shape[0]))
         root = tf.pad(root, [[before, int(theta.shape[0]) - after], [0, 0]])  # the others are fixed
         q = Gaussian(network, theta, root, num_samples=num_samples)
-        log_det = 2 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C)))
+        value = 2 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C)))
     log_density, gradient_norm = log_joint.with_gradient_norm(theta)
     # log p(Y) = log p(Y, theta*) + L/2 log 2 pi - 1/2 log|H|
-    log_evidence = log_density + 0.5 * (L * math.log(2 * math.pi) - float(log_det))
+    log_evidence = log_density + 0.5 * (L * math.log(2 * math.pi) - float(value))
     linearised = Linearised(q)
     return Laplace(
         model=linearised if predictive == "linearised" else q,
@@ -237,34 +285,9 @@ def _result(
         log_evidence=log_evidence,
         gradient_norm=gradient_norm,
         prior_precision={},
+        noise_variance=_noise_variance(network),
         seconds=0.0,
     )
-
-
-def _best_precision(mode: _Mode) -> dict[Any, float]:
-    """Factors tau on the layers' prior precisions that maximise the approximate evidence.
-
-    With theta in the current units and z' = sqrt(tau) z:
-    sum_l 1/2 [ K_l log tau_l - tau_l |z_l|^2 ] - 1/2 log|H_lik + diag(tau)|
-    """
-    coordinates = mode.log_joint.space.coordinates
-    counts = [layer.num_weights for layer in coordinates.values()]
-    squares = tf.stack(
-        [tf.reduce_sum(layer.z(mode.theta[None]) ** 2) for layer in coordinates.values()]
-    )
-    sizes = tf.constant(counts, mode.theta.dtype)
-    log_tau = tf.Variable(tf.zeros([len(counts)], mode.theta.dtype))
-
-    def loss() -> tf.Tensor:
-        tau = tf.repeat(tf.exp(log_tau), counts)
-        if mode.curvature.shape.rank == 1:
-            log_det = tf.reduce_sum(tf.math.log(mode.curvature + tau))
-        else:
-            log_det = tf.linalg.logdet(mode.curvature + tf.linalg.diag(tau))
-        return 0.5 * (tf.reduce_sum(tf.exp(log_tau) * squares - sizes * log_tau) + log_det)
-
-    gpflow.optimizers.Scipy().minimize(loss, [log_tau], options={"maxiter": 50})
-    return dict(zip(coordinates, tf.exp(log_tau).numpy().tolist(), strict=True))
 
 
 def _with_precision(
@@ -287,7 +310,16 @@ def _with_precision(
     )
     start = tf.concat(parts, axis=0)[None]
     theta = maximise(log_joint, start, (), **settings, precise=True, seed=seed)[0]
-    return _Mode(log_joint, theta, _curvature(log_joint, theta, structure, curvature))
+    matrix = _curvature(network, log_joint, theta, structure, curvature)
+    return _Mode(log_joint, theta, matrix)
+
+
+def _noise_variance(network: DeepGP) -> float | None:
+    try:
+        check_noise(network.likelihood)
+    except ValueError:
+        return None
+    return float(network.likelihood.variance.numpy())
 
 
 _NOT_POSITIVE = (

@@ -12,7 +12,15 @@ from gpflow.likelihoods import ScalarLikelihood, SwitchedLikelihood
 from ..core.process import Process
 from ..core.random import as_seed
 from ..core.validation import numpy_seed, output_shape, positive_integer, positive_number
-from ..inference import Gaussian, Implicit, Linearised, Mixture, Samples, WeightPosterior
+from ..inference import (
+    Gaussian,
+    Implicit,
+    KroneckerGaussian,
+    Linearised,
+    Mixture,
+    Samples,
+    WeightPosterior,
+)
 from ..kernels.empirical import check_draws
 from ..layers import DenseLayer, Deterministic, GPLayer, ImplicitLayer, Layer
 from ..layers.base import check_posterior
@@ -53,6 +61,16 @@ def check_model(model: Predictive) -> None:
 def _check_weight_posterior(model: WeightPosterior, L: int) -> None:
     if isinstance(model, Samples):
         _check_shape("theta", model.theta, (None, L))
+    elif isinstance(model, KroneckerGaussian):
+        _check_shape("mean", model.mean, (L,))
+        shapes = [layer.shape for layer in model.space.coordinates.values()]
+        for name in ("inputs", "outputs", "scales"):
+            parts = getattr(model, name)
+            if not isinstance(parts, list) or len(parts) != len(shapes):
+                raise ValueError(f"{name} of a Gaussian are not one for each layer")
+            for part, (K, P) in zip(parts, shapes, strict=True):
+                shape = {"inputs": (K, K), "outputs": (P, P), "scales": (K, P)}[name]
+                _check_shape(name, part, shape)
     elif isinstance(model, Gaussian):
         _check_shape("mean", model.mean, (L,))
         if model.root is not None:

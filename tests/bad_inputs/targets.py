@@ -1512,6 +1512,7 @@ for _name, _more in {
     "map_estimate": {},
     "laplace": {
         "structure": CHOICES,
+        "noise": CHOICES,
         "curvature": CHOICES,
         "prior_precision": CHOICES,
         "predictive": CHOICES,
@@ -1675,6 +1676,20 @@ _add(
     {"mean": np.zeros(_SIZE), "root": np.eye(_SIZE), "diagonal": np.ones(_SIZE)},
     {"mean": "array", "root": "array", "diagonal": "array", "num_samples": COUNTS},
     left_out=("None",),
+)
+_add(
+    "inference",
+    "KroneckerGaussian",
+    lambda mean, inputs, outputs, scales: _weights_of("KroneckerGaussian")(
+        mean=mean, inputs=[inputs], outputs=[outputs], scales=[scales]
+    ),
+    {
+        "mean": np.zeros(_SIZE),
+        "inputs": np.eye(_SIZE),
+        "outputs": np.eye(1),
+        "scales": np.ones((_SIZE, 1)),
+    },
+    {"mean": "array", "inputs": "array", "outputs": "array", "scales": "array"},
 )
 for _name, _arguments in {
     "Radial": {"mean": np.zeros(_SIZE), "scale": np.ones(_SIZE)},

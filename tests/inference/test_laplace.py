@@ -234,7 +234,7 @@ def test_the_likelihood_is_trained_on_request(rng):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"structure": "half"}, "structure must be one of full, diagonal"),
+        ({"structure": "half"}, "structure must be one of full, kron, diagonal"),
         ({"curvature": None}, "curvature must be one of ggn, hessian"),
         ({"prior_precision": 3.0}, "prior_precision must be one of"),
         ({"predictive": ""}, "predictive must be one of"),
