@@ -60,10 +60,16 @@ def new_process(make: MakeProcess, D: int, P: int, seed: int, layer: int) -> Pro
     """A process for a layer, with a seed of its own.
 
     :raises TypeError: if the function does not make a process.
-    :raises ValueError: if the process does not fit the layer.
+    :raises ValueError: if the function fails, or if the process does not fit the layer.
     """
     own = int(np.random.default_rng([seed, layer]).integers(2**32))
-    prior = make(D, P, own)
+    try:
+        prior = make(D, P, own)
+    except Exception as error:
+        raise ValueError(
+            "process must be a function from the number of inputs, the number of outputs and a "
+            f"seed to a process, but {shown(make)} failed for {D}, {P} and {own}: {shown(error)}."
+        ) from None
     if not isinstance(prior, Process):
         raise TypeError(
             "process must be a function that makes one of gpflow_gi.implicit, but it made "

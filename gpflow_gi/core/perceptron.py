@@ -17,8 +17,8 @@ from .random import fold_in, standard_normal
 class Perceptron(gpflow.Module):
     """A network of dense layers with biases and a nonlinearity between them.
 
-    Weights and biases start at N(0, 1 / fan-in). Their unconstrained variables are in units of
-    1 / sqrt(fan-in), so that a step of Adam moves wide networks no further than narrow ones.
+    Weights and biases start at N(0, 1 / fan-in). The unconstrained variables of weights are in
+    units of 1 / sqrt(fan-in): a step of Adam moves wide networks no further than narrow ones.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Perceptron(gpflow.Module):
             unit = tf.constant(1 / np.sqrt(below), start.dtype)
             scale = tfp.bijectors.Scale(unit)
             self.weights.append(Parameter(unit * start[:-1], transform=scale))
-            self.biases.append(Parameter(unit * start[-1], transform=scale))
+            self.biases.append(Parameter(unit * start[-1]))
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         """The outputs.

@@ -123,7 +123,7 @@ class GPLayer(InducingSamples, Layer):
     def prior_values(self, X: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
         """Draw from the prior: that of an empirical kernel is its process.
 
-        See :class:`~gpflow_gi.layers.InducingSamples`.
+        See :class:`~gpflow_gi.layers.inducing_samples.InducingSamples`.
         """
         kernels = [kernel for kernel, _ in self.kernels]
         values = []

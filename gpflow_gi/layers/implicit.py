@@ -130,11 +130,14 @@ class ImplicitLayer(InducingSamples, WeightLayer):
             units.append((basis, self.posterior.q(basis, outputs, num_samples, **drawn)))
         return ConditionedImplicitLayer(moments, units)
 
-    def draw_of(self, weights: tf.Tensor) -> ImplicitDraw:
+    def draw_of(self, weights: tf.Tensor) -> LayerFunction:
         return ImplicitDraw(self._moments(), weights, tf.zeros([], weights.dtype))
 
     def prior_values(self, X: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
-        """Draw from the process itself; see :class:`~gpflow_gi.layers.InducingSamples`."""
+        """Draw from the process itself.
+
+        See :class:`~gpflow_gi.layers.inducing_samples.InducingSamples`.
+        """
         return self._added(X) + values_of(self.process, X, num_samples, self.output_dim, seed)
 
     @property

@@ -108,10 +108,10 @@ def _outputs_of(sampler: Any, M: int) -> int:
         )
     try:
         samples = tf.convert_to_tensor(sampler(2, as_seed(0)))
-    except Exception as error:
+    except Exception:
         raise TypeError(
-            "sampler must take the number of samples and a seed of shape [2], but failed: "
-            f"{shown(error)}."
+            "sampler must be a function from the number of samples and a seed of shape [2] to a "
+            f"tensor, but {shown(sampler)} failed or returned something else."
         ) from None
     if samples.shape.rank != 2 or samples.shape[0] != 2 or samples.shape[1] % M:
         raise ValueError(

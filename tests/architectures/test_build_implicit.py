@@ -73,7 +73,7 @@ def test_wrong_arguments_are_refused_in_words(data):
         build_vip(X, Y, process="bnn")
     with pytest.raises(ValueError, match="one of 1 inputs and 1 outputs for a layer of 2 inputs"):
         build_vip(X, Y, process=lambda D, P, seed: NetworkProcess(1))
-    with pytest.raises(TypeError, match=r"makes one of gpflow_gi.implicit"):
+    with pytest.raises(TypeError, match=r"makes one of gpflow_gi\.implicit"):
         build_sip(X, Y, process=lambda D, P, seed: gpflow.kernels.Matern52())
     with pytest.raises(ValueError, match="num_layers is 2"):
         build_vip(X, Y, num_layers=2, inference=["full"])

@@ -16,12 +16,36 @@ import tensorflow as tf
 import gpflow_gi as gi
 from gpflow_gi import architectures, bounds, classification_metrics, datasets, metrics, plotting
 from gpflow_gi.estimators import BNNClassifier, BNNRegressor, DeepGPClassifier, DeepGPRegressor
+from gpflow_gi.implicit import (
+    EmpiricalMean,
+    KernelProcess,
+    NetworkProcess,
+    NeuralSampler,
+    PriorProcess,
+    empirical_gp,
+)
 from gpflow_gi.interop import as_keras_model, from_gpflux
-from gpflow_gi.kernels import BNNKernel
-from gpflow_gi.layers import Conv2DLayer, DenseLayer, Deterministic, GPLayer, Residual
+from gpflow_gi.kernels import BNNKernel, EmpiricalKernel
+from gpflow_gi.layers import (
+    Conv2DLayer,
+    DenseLayer,
+    Deterministic,
+    GPLayer,
+    ImplicitLayer,
+    Residual,
+)
 from gpflow_gi.models import DeepGP
 from gpflow_gi.nonlinearities import as_nonlinearity
-from gpflow_gi.posteriors import Factorised, GlobalInducing, LocalInducing, Prior, Recorded
+from gpflow_gi.posteriors import (
+    Factorised,
+    FullGaussian,
+    GlobalInducing,
+    ImplicitInducing,
+    LocalInducing,
+    NoiseNetwork,
+    Prior,
+    Recorded,
+)
 from gpflow_gi.priors import NealPrior, ScalePrior, SpatialIWPrior, StandardPrior
 
 from .values import ARRAYS, CHOICES, COUNTS, FLAGS, LABELS, NAMES, NUMBERS, OBJECTS, PATHS, SEEDS
@@ -356,7 +380,9 @@ _add(
 _BUILDERS: dict[str, Any] = {
     "build_deep_gp": functools.partial(architectures.build_deep_gp, num_inducing=M),
     "build_bnn": functools.partial(architectures.build_bnn, num_inducing=M, widths=(3,)),
+    "build_sip": functools.partial(architectures.build_sip, num_inducing=M, num_draws=3),
     "build_sparse_gp": functools.partial(architectures.build_sparse_gp, num_inducing=M),
+    "build_vip": functools.partial(architectures.build_vip, num_inducing=M, num_draws=3),
 }
 for _name, _builder in _BUILDERS.items():
     _add("architectures", _name, _builder, {"X": X, "Y": Y}, {"X": "array", "Y": "array"})
@@ -374,6 +400,36 @@ _add(
         "hidden_dim": COUNTS,
         "skip_connections": FLAGS,
         "kernel": OBJECTS,
+        "likelihood": OBJECTS,
+        "num_samples": COUNTS,
+    },
+)
+_add(
+    "architectures",
+    "build_vip",
+    _BUILDERS["build_vip"],
+    {"X": X, "Y": Y},
+    {
+        "num_layers": COUNTS,
+        "inference": CHOICES,
+        "process": OBJECTS,
+        "num_draws": COUNTS,
+        "hidden_dim": COUNTS,
+        "likelihood": OBJECTS,
+        "num_samples": COUNTS,
+    },
+)
+_add(
+    "architectures",
+    "build_sip",
+    _BUILDERS["build_sip"],
+    {"X": X, "Y": Y, "inducing_inputs": X[:M]},
+    {
+        "process": OBJECTS,
+        "num_draws": COUNTS,
+        "inducing_inputs": "array",
+        "noise_dim": COUNTS,
+        "widths": OBJECTS,
         "likelihood": OBJECTS,
         "num_samples": COUNTS,
     },
@@ -701,6 +757,108 @@ _add(
     {"mean": "array", "standard_deviation": "array"},
 )
 _add("posteriors", "Recorded", Recorded, {"weights": np.ones((4, D + 1, 1))}, {"weights": "array"})
+_add(
+    "posteriors",
+    "FullGaussian",
+    lambda **start: DenseLayer(D, 1, FullGaussian(**start)),
+    {"q_mu": np.zeros((D + 1, 1)), "q_sqrt": np.eye(D + 1)[None]},
+    {"q_mu": "array", "q_sqrt": "array"},
+)
+_add(
+    "posteriors",
+    "NoiseNetwork",
+    NoiseNetwork,
+    {"output_dim": M, "mean": np.zeros(M)},
+    {
+        "output_dim": COUNTS,
+        "noise_dim": COUNTS,
+        "widths": OBJECTS,
+        "nonlinearity": OBJECTS,
+        "mean": "array",
+        "seed": SEEDS,
+    },
+    left_out=("an empty list", "a function"),
+)
+_add(
+    "posteriors",
+    "ImplicitInducing",
+    ImplicitInducing,
+    {"inducing_inputs": X[:M], "sampler": NoiseNetwork(M)},
+    {"inducing_inputs": "array", "sampler": OBJECTS, "noise_variance": NUMBERS},
+)
+_OF_PROCESSES = {
+    "input_dim": COUNTS,
+    "output_dim": COUNTS,
+    "widths": OBJECTS,
+    "nonlinearity": OBJECTS,
+    "seed": SEEDS,
+}
+for _process in (NetworkProcess, NeuralSampler):
+    _add(
+        "implicit",
+        _process.__name__,
+        _process,
+        {"input_dim": D},
+        {**_OF_PROCESSES, **({} if _process is NetworkProcess else {"noise_dim": COUNTS})},
+        left_out=("an empty list", "a function"),
+    )
+_add(
+    "implicit",
+    "KernelProcess",
+    KernelProcess,
+    {"kernel": gpflow.kernels.Matern52(), "input_dim": D},
+    {
+        "kernel": OBJECTS,
+        "input_dim": COUNTS,
+        "output_dim": COUNTS,
+        "num_features": COUNTS,
+        "warp": OBJECTS,
+        "seed": SEEDS,
+    },
+)
+_add("implicit", "PriorProcess", PriorProcess, {}, {"model": OBJECTS})
+_add(
+    "implicit",
+    "Process.draw",
+    lambda num_draws, seed, X: NetworkProcess(D, widths=(2,)).draw(num_draws, seed)(X),
+    {"num_draws": 2, "seed": 0, "X": X},
+    {"num_draws": COUNTS, "seed": SEEDS, "X": "array"},
+)
+_add(
+    "implicit",
+    "empirical_gp",
+    empirical_gp,
+    {"process": NetworkProcess(D), "num_draws": 3},
+    {"process": OBJECTS, "num_draws": COUNTS},
+)
+_add(
+    "implicit",
+    "EmpiricalMean",
+    EmpiricalMean,
+    {"process": NetworkProcess(D), "num_draws": 3},
+    {"process": OBJECTS, "num_draws": COUNTS},
+)
+_add(
+    "kernels",
+    "EmpiricalKernel",
+    EmpiricalKernel,
+    {"process": NetworkProcess(D), "num_draws": 3},
+    {"process": OBJECTS, "num_draws": COUNTS, "output": COUNTS},
+)
+_add(
+    "layers",
+    "ImplicitLayer",
+    ImplicitLayer,
+    {"process": NetworkProcess(D), "output_dim": 1, "posterior": _Fresh(lambda: FullGaussian())},
+    {
+        "process": OBJECTS,
+        "output_dim": COUNTS,
+        "posterior": OBJECTS,
+        "num_draws": COUNTS,
+        "mean_function": OBJECTS,
+    },
+    left_out=("None",),
+)
 for _prior in (NealPrior, StandardPrior):
     _add("priors", _prior.__name__, _prior, {}, {"scale": NUMBERS, "learn_scale": FLAGS})
 _add(

@@ -18,8 +18,8 @@ from .targets import TARGETS, Target, cases
 GOOD = (WORDS, ANSWER)
 
 # Training, and what compiles, takes seconds where it is taken.
-QUICK = ("architectures", "classification_metrics", "datasets", "kernels", "layers", "metrics",
-         "models", "plotting", "posteriors", "priors")  # fmt: skip
+QUICK = ("architectures", "classification_metrics", "datasets", "implicit", "kernels", "layers",
+         "metrics", "models", "plotting", "posteriors", "priors")  # fmt: skip
 
 
 def sample(size: int) -> list[tuple[str, Target, object]]:
@@ -107,13 +107,14 @@ def test_every_public_function_has_cases():
         "DensityPosterior", "Ensemble", "Laplace", "LayerCoordinates", "MapEstimate",
         "WeightDraws", "WeightPosterior", "Stop", "Variational", "Swag", "MinibatchChains",
         "FlowStep", "Planar", "RadialStep", "InverseAutoregressive", "NeuralAutoregressive",
+        "Process",
         # Without arguments.
         "diabetes",
     }  # fmt: skip
     for module in (
-        gi.architectures, gi.datasets, gi.estimators, gi.inference, gi.interop, gi.kernels,
-        gi.layers, gi.models, gi.objectives, gi.persistence, gi.plotting, gi.posteriors, gi.priors,
-        gi.training,
+        gi.architectures, gi.datasets, gi.estimators, gi.implicit, gi.inference, gi.interop,
+        gi.kernels, gi.layers, gi.models, gi.objectives, gi.persistence, gi.plotting,
+        gi.posteriors, gi.priors, gi.training,
     ):  # fmt: skip
         for name in module.__all__:
             if callable(getattr(module, name)):

@@ -12,8 +12,13 @@ from gpflow_gi.posteriors import FullGaussian, GlobalInducing, ImplicitInducing,
 from ..implicit.test_processes import PROCESSES, X
 from .test_saving import assert_same, shaken, there_and_back
 
+SLOW = {"prior of a model"}
 
-@pytest.mark.parametrize("name", PROCESSES)
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in PROCESSES],
+)
 def test_every_process_and_posterior(name, tmp_path):
     sampler = NoiseNetwork(2 * 3, noise_dim=4, widths=(5,))
     layers = [

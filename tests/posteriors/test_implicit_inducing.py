@@ -149,7 +149,7 @@ def test_there_is_no_bound():
 def test_wrong_samplers_and_layers_are_refused_in_words():
     with pytest.raises(TypeError, match="sampler must be a function"):
         ImplicitInducing(Z, 3)
-    with pytest.raises(TypeError, match="but failed"):
+    with pytest.raises(TypeError, match="failed or returned"):
         ImplicitInducing(Z, lambda S: S)
     with pytest.raises(ValueError, match="M = 5 inducing inputs"):
         ImplicitInducing(Z, NoiseNetwork(7))
