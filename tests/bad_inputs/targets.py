@@ -1244,6 +1244,7 @@ _add(
     {"num_train": 5, "seed": 0},
     {"num_train": COUNTS, "seed": SEEDS},
 )
+_add("datasets", "airline", datasets.airline, {}, {"path": PATHS})
 for _name in ("uci_table", "uci_set", "num_splits", "images"):
     _add("datasets", _name, getattr(datasets, _name), {}, {"name": NAMES})
 _add(
