@@ -36,6 +36,9 @@ class Bounds(TrainingLoss):
     num_samples: int
     """S, the default number of samples of the bound."""
 
+    missing: str = "error"
+    """"ignore" if NaN in Y stands for an output that was not observed."""
+
     def data_rows(self, data: tuple[Any, Any]) -> DataRows:
         """Rows of the data for a bound, checked.
 
@@ -126,7 +129,13 @@ class Bounds(TrainingLoss):
         mean, variance, row_kl = draws.moments_of_data(rows, fold_in(seed, 1))
         # N/B sum_n 1/S sum_s E log p(y_n | f_n)
         log_likelihoods = integration.variational_expectations(
-            self.likelihood, rows.X, mean, variance, rows.Y, fold_in(seed, 2)
+            self.likelihood,
+            rows.X,
+            mean,
+            variance,
+            rows.Y,
+            fold_in(seed, 2),
+            missing=self.missing == "ignore",
         )
         if row_kl is not None:
             kl += float(self.num_data) * tf.reduce_mean(row_kl)

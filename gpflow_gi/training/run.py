@@ -43,7 +43,7 @@ class Run:
         self._objective = objective = settings.objective
         self._replicas = replicas = Replicas(settings.strategy)
         objective.check(model, settings.num_samples)
-        data = check_data(data)
+        data = check_data(data, missing=getattr(model, "missing", None) == "ignore")
         self._num_rows = num_rows = int(data[0].shape[0])
         batch_size = settings.batch_size
         if batch_size is not None and batch_size >= num_rows:
