@@ -22,6 +22,7 @@ from ..core.validation import (
 from ..kernels import KernelBasis
 from ..layers import GPLayer, LatentVariableLayer
 from ..models import DeepGP
+from ..models.missing import Missing, check_missing
 from ..models.targets import check_likelihood, check_targets
 from ..posteriors import GlobalInducing, LocalInducing, Posterior, Prior
 from ..posteriors.pseudo_data import largest_precision
@@ -34,6 +35,7 @@ from .start import (
     output_dim_for,
     some_rows,
     warn_of_scale,
+    with_means,
 )
 
 Inference: TypeAlias = Literal["global", "local", "prior"]
@@ -67,6 +69,7 @@ def build_deep_gp(
     kernel: Kernel | Callable[[int], Kernel] | Sequence[Kernel] | None = None,
     likelihood: Likelihood | None = None,
     latent_dim: int = 0,
+    missing: Missing = "error",
     num_samples: int = 1,
     seed: int = 0,
 ) -> DeepGP:
@@ -114,6 +117,8 @@ def build_deep_gp(
         :class:`~gpflow_gi.layers.LatentVariableLayer` with free posteriors appends to X: for noise
         that is not Gaussian or differs between inputs. The first layer then has D + L inputs, and
         hidden layers are D + L wide by default. 0 for none.
+    :param missing: "ignore" if NaN in Y stands for an output that was not observed; see
+        :class:`~gpflow_gi.models.DeepGP`. The start then takes its column's mean.
     :param num_samples: S, the number of samples of the bound in training.
     :param seed: for k-means, an integer from 0 to 2^32 - 1.
     :return: the model, not trained yet.
@@ -124,12 +129,14 @@ def build_deep_gp(
     :warns UserWarning: if `num_inducing` exceeds the number of different rows of X, and is lowered
         to it; or if a column is far from standardised.
     """
-    X, Y = check_rows(X, Y)
-    num_layers = positive_integer("num_layers", num_layers)
-    methods = _inference_of_layers(inference, num_layers)
     if likelihood is None:
         likelihood = Gaussian(NOISE_VARIANCE)
     check_likelihood(likelihood)
+    if check_missing(missing, likelihood) == "ignore":
+        Y = with_means(Y)
+    X, Y = check_rows(X, Y)
+    num_layers = positive_integer("num_layers", num_layers)
+    methods = _inference_of_layers(inference, num_layers)
     seed = numpy_seed("seed", seed)
     output_dim = output_dim_for(likelihood, Y.shape[1])
     check_targets(likelihood, Y, output_dim)
@@ -184,6 +191,7 @@ def build_deep_gp(
         num_data=len(X),
         inducing_inputs=U if "global" in methods else None,
         num_samples=num_samples,
+        missing=missing,
     )
 
 

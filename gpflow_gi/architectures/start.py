@@ -15,7 +15,7 @@ from gpflow.likelihoods import (
     SwitchedLikelihood,
 )
 
-from ..core.validation import finite_array
+from ..core.validation import check_rank, finite_array, tensor_with_missing
 from .networks import within_bounds
 
 NOISE_VARIANCE = 0.1
@@ -32,6 +32,20 @@ def check_rows(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
     Y = finite_array("Y", Y, (X.shape[0], None))
     check_size(X=X, Y=Y)
     return X, Y
+
+
+def with_means(Y: Any) -> np.ndarray:
+    """Targets in which the mean of its column stands for NaN.
+
+    :raises ValueError: if they are no numbers, or if nothing in a column was observed.
+    """
+    Y = tensor_with_missing("Y", Y).numpy()
+    check_rank("Y", Y)
+    is_seen = ~np.isnan(Y)
+    if not is_seen.any(axis=0).all():
+        empty = int(np.flatnonzero(~is_seen.any(axis=0))[0])
+        raise ValueError(f"Y[:, {empty}] holds nothing but NaN. Leave the column out.")
+    return np.where(is_seen, Y, np.nanmean(Y, axis=0))
 
 
 def check_size(**arrays: np.ndarray) -> None:

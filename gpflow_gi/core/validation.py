@@ -239,6 +239,21 @@ def finite_tensor(name: str, value: Any, *, of_its_type: bool = False) -> tf.Ten
         raise ValueError(f"{name} must be an array of numbers.") from None
 
 
+def tensor_with_missing(name: str, value: Any) -> tf.Tensor:
+    """Like :func:`finite_tensor`, but NaN is accepted, for what is missing.
+
+    :raises ValueError: if it is not numeric, or is known to hold infinity.
+    """
+    import tensorflow as tf
+
+    if tf.is_tensor(value) and not hasattr(value, "numpy"):
+        return finite_tensor(name, value)
+    array = real_array(name, value)
+    is_missing = np.isnan(array)
+    tensor = finite_tensor(name, np.where(is_missing, array.dtype.type(0), array))
+    return tf.where(is_missing, tf.constant(np.nan, tensor.dtype), tensor)
+
+
 def data_pair(data: Any) -> tuple[Any, Any]:
     """X and Y, unchanged.
 
@@ -249,14 +264,17 @@ def data_pair(data: Any) -> tuple[Any, Any]:
     return data[0], data[1]
 
 
-def check_data(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
+def check_data(data: Any, *, missing: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
     """X and Y as tensors of GPflow's default float.
 
     :param data: X [N, D], or images [N, H, W, C], and Y [N, P]; arrays, data frames or tensors.
+    :param missing: accept NaN in Y.
     :raises ValueError: if `data` is not a pair, has the wrong shape, is empty, is not numeric, or
         holds NaN or infinity.
     """
-    X, Y = (finite_tensor(name, rows) for name, rows in zip("XY", data_pair(data), strict=True))
+    X, Y = data_pair(data)
+    X = finite_tensor("X", X)
+    Y = tensor_with_missing("Y", Y) if missing else finite_tensor("Y", Y)
     for name, rows in (("X", X), ("Y", Y)):
         check_rank(name, rows, images=name == "X")
         _refuse_empty(name, rows)

@@ -1,4 +1,4 @@
-"""Where a function crosses a level."""
+"""Search for the points at which a function crosses a level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where acquisition functions, and drawn functions, are best: candidates, then SciPy's L-BFGS-B."""
+"""Maximisation of acquisition and drawn functions: candidates, then SciPy's L-BFGS-B."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Active learning: where a model knows least, and where an observation teaches most."""
+"""Active learning, by the variance and by what an observation takes off it."""
 
 from __future__ import annotations
 

@@ -143,7 +143,9 @@ class LatentVariableLayer(RowLatents):
         :return: two of [B, L].
         """
         if self.encoder is not None:
-            values = self.encoder(tf.concat([rows.X, tf.cast(rows.Y, rows.X.dtype)], axis=-1))
+            Y = tf.cast(rows.Y, rows.X.dtype)
+            Y = tf.where(tf.math.is_nan(Y), tf.zeros_like(Y), Y)  # where it was not observed
+            values = self.encoder(tf.concat([rows.X, Y], axis=-1))
             mean, log_sd = tf.split(values, 2, axis=-1)
             return mean, tf.exp(log_sd)
         if self.q_mu is None or self.q_sqrt is None:

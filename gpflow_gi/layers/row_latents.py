@@ -42,7 +42,7 @@ class RowLatents(Layer):
     """L, the number of latent variables of a row."""
 
     encoder: Deterministic | None = None
-    """What q(h_n) is computed by; None if it is free, or the prior."""
+    """The function that gives q(h_n); None if q(h_n) is free, or the prior."""
 
     num_data: int | None = None
     """The number of rows with a free q(h_n); None if there are none."""

@@ -36,6 +36,9 @@ class Bounds(TrainingLoss):
     num_samples: int
     """S, the default number of samples of the bound."""
 
+    missing: str = "error"
+    """"ignore" if NaN in Y stands for an output that was not observed."""
+
     def data_rows(self, data: tuple[Any, Any]) -> DataRows:
         """Rows of the data for a bound, checked.
 
@@ -145,7 +148,13 @@ class Bounds(TrainingLoss):
             raise NoDensityError(self.why_no_density())
         mean, variance, row_kl = draws.moments_of_data(rows, fold_in(seed, 1))
         log_likelihoods = integration.variational_expectations(
-            self.likelihood, rows.X, mean, variance, rows.Y, fold_in(seed, 2)
+            self.likelihood,
+            rows.X,
+            mean,
+            variance,
+            rows.Y,
+            fold_in(seed, 2),
+            missing=self.missing == "ignore",
         )
         return log_likelihoods, row_kl, kl
 

@@ -32,6 +32,7 @@ from .function_draws import FunctionDraws
 from .latent_bounds import LatentBounds
 from .latent_rows import check_latents
 from .layer_draws import LayerDraws
+from .missing import Missing, check_missing
 from .no_density import NoDensityError
 from .pathwise_functions import PathwiseFunctions
 from .predictive import DEFAULT_FEATURES
@@ -77,6 +78,7 @@ class DeepGP(LatentBounds):
         num_data: int,
         inducing_inputs: Any = None,
         num_samples: int = 1,
+        missing: Missing = "error",
     ) -> None:
         """Build a model from layers.
 
@@ -89,6 +91,9 @@ class DeepGP(LatentBounds):
         :param inducing_inputs: global inducing inputs, [M, D] or images [M, H, W, C], in the units
             of X. Required if a layer has a global posterior.
         :param num_samples: S, the default number of samples of the bound.
+        :param missing: "ignore" if NaN in Y stands for an output that was not observed: bounds and
+            densities are then those of the other outputs. Only for likelihoods that are products
+            over outputs. By default NaN is an error.
         :raises ValueError: if the parts do not fit together (the message names the layer), or if a
             number is not a positive integer.
         :raises TypeError: if `layers` is not a list of layers, or `likelihood` is not GPflow's.
@@ -102,6 +107,7 @@ class DeepGP(LatentBounds):
         self.likelihood = likelihood
         self.num_data = positive_integer("num_data", num_data)
         self.num_samples = positive_integer("num_samples", num_samples)
+        self.missing = check_missing(missing, likelihood)
         check_last_layer(self.layers, likelihood, self.num_data)
         U = None
         if inducing_inputs is not None:

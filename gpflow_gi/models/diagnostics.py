@@ -49,7 +49,7 @@ def first_non_finite(model: Any, X: tf.Tensor, Y: tf.Tensor, S: int, seed: tf.Te
         if not (_is_finite(mean) and _is_finite(variance)):
             return f"{name}: its outputs at the data"
     likelihoods = integration.variational_expectations(
-        model.likelihood, X, mean, variance, Y, fold_in(seed, 2)
+        model.likelihood, X, mean, variance, Y, fold_in(seed, 2), missing=model.missing == "ignore"
     )
     return None if _is_finite(likelihoods) else "the likelihood's expectation"
 

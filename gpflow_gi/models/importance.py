@@ -69,8 +69,12 @@ def _chunk(model: Any, X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Te
         raise NoDensityError(model.why_no_density())
     rows = DataRows(X, Y, tf.range(X.shape[0]))
     F, ratio_of_latents = draws.values_of_data(rows, seed)
-    log_weight = integration.log_prob(model.likelihood, X, F, Y) + ratio + ratio_of_latents
+    log_weight = _log_likelihood(model, X, F, Y) + ratio + ratio_of_latents
     return tf.broadcast_to(log_weight, [num_samples])
+
+
+def _log_likelihood(model: Any, X: tf.Tensor, F: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
+    return integration.log_prob(model.likelihood, X, F, Y, missing=model.missing == "ignore")
 
 
 def compiled(model: Any) -> Callable[[Any, Any, int, Any], tf.Tensor]:

@@ -4,6 +4,7 @@ GPflow's likelihoods take [N, P]; some fail on a sample axis, and the Monte Carl
 own noise. Here samples become rows, and the noise comes from this library's seeds.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from gpflow.likelihoods import Likelihood, MonteCarloLikelihood
 
 from ..core.random import standard_normal
 from . import expected_power
+from .missing import of_observed
 
 
 def points_per_row(likelihood: Likelihood) -> int:
@@ -28,6 +30,8 @@ def variational_expectations(
     variance: tf.Tensor,
     Y: tf.Tensor,
     seed: tf.Tensor,
+    *,
+    missing: bool = False,
 ) -> tf.Tensor:
     """Compute E log p(y_n | f_n) for f_n ~ N(mean, variance).
 
@@ -35,8 +39,11 @@ def variational_expectations(
     :param mean: [N, P] or [S, N, P].
     :param variance: of the shape of the mean.
     :param Y: [N, Q].
+    :param missing: True if NaN in Y stands for an output that was not observed.
     :return: [N] or [S, N], in nats.
     """
+    if missing:
+        return of_observed(variational_expectations, likelihood, X, mean, variance, Y, seed)
     return _per_sample(likelihood, "variational_expectations", X, mean, variance, Y, seed)
 
 
@@ -47,8 +54,12 @@ def predict_log_density(
     variance: tf.Tensor,
     Y: tf.Tensor,
     seed: tf.Tensor,
+    *,
+    missing: bool = False,
 ) -> tf.Tensor:
     """Logarithm of E p(y_n | f_n); shapes as :func:`variational_expectations`."""
+    if missing:
+        return of_observed(predict_log_density, likelihood, X, mean, variance, Y, seed)
     return _per_sample(likelihood, "predict_log_density", X, mean, variance, Y, seed)
 
 
@@ -60,8 +71,13 @@ def log_expected_power(
     Y: tf.Tensor,
     seed: tf.Tensor,
     alpha: float,
+    *,
+    missing: bool = False,
 ) -> tf.Tensor:
     """Logarithm of E p(y_n | f_n)^alpha; shapes as :func:`variational_expectations`."""
+    if missing:
+        own = functools.partial(log_expected_power, alpha=alpha)
+        return of_observed(own, likelihood, X, mean, variance, Y, seed)
 
     def power(*arguments: tf.Tensor, **noise: tf.Tensor) -> tf.Tensor:
         return expected_power.log_expected_power(likelihood, alpha, *arguments, **noise)
@@ -76,18 +92,31 @@ def predict_mean_and_var(
     return _per_sample(likelihood, "predict_mean_and_var", X, mean, variance, None, seed)
 
 
-def log_prob(likelihood: Likelihood, X: tf.Tensor, F: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
+def log_prob(
+    likelihood: Likelihood, X: tf.Tensor, F: tf.Tensor, Y: tf.Tensor, *, missing: bool = False
+) -> tf.Tensor:
     """Log p(Y | F), summed over rows.
 
     :param X: [N, D].
     :param F: [N, P] or [S, N, P].
     :param Y: [N, Q].
+    :param missing: True if NaN in Y stands for an output that was not observed.
     :return: [] or [S], in nats.
     """
+    if missing:
+        no_seed = tf.zeros([2], tf.int32)
+        return tf.reduce_sum(of_observed(_log_prob_of_rows, likelihood, X, F, F, Y, no_seed), -1)
+    return tf.reduce_sum(_log_prob_of_rows(likelihood, X, F, F, Y), axis=-1)
+
+
+def _log_prob_of_rows(
+    likelihood: Likelihood, X: tf.Tensor, F: tf.Tensor, _: Any, Y: tf.Tensor, seed: Any = None
+) -> tf.Tensor:
+    """Log p(y_n | f_n): [N] or [S, N]."""
     repeats = tf.shape(F)[0] if F.shape.rank == 3 else 1
     rows = tf.reshape(F, [-1, F.shape[-1]])
     values = likelihood.log_prob(tf.tile(X, [repeats, 1]), rows, tf.tile(Y, [repeats, 1]))
-    return tf.reduce_sum(tf.reshape(values, tf.shape(F)[:-1]), axis=-1)
+    return tf.reshape(values, tf.shape(F)[:-1])
 
 
 def _per_sample(

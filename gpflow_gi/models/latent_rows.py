@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..core.validation import check_rank, data_pair, finite_tensor
+from ..core.validation import check_rank, data_pair, finite_tensor, tensor_with_missing
 from .targets import target_columns
 
 
@@ -63,7 +63,8 @@ def split_index(model: Any, data: tuple[Any, Any]) -> tuple[tuple[Any, Any], tf.
     X, Y = data_pair(data)
     if not _has_free_posteriors(model):
         return (X, Y), None
-    Y = finite_tensor("Y", Y, of_its_type=True)
+    is_complete = model.missing == "error"
+    Y = finite_tensor("Y", Y, of_its_type=True) if is_complete else tensor_with_missing("Y", Y)
     check_rank("Y", Y)
     N, Q = model.num_data, target_columns(model.likelihood, model.output_dim)
     Q = model.output_dim if Q is None else Q

@@ -13,6 +13,7 @@ from ..core.random import fold_in
 from . import integration, mixture
 from .chunks import in_chunks, rows_per_chunk
 from .draws import Draws
+from .missing import filled
 
 Reduce = Callable[..., tuple[tf.Tensor, ...]]
 """Function of (likelihood, seed, mean [S, N, P], variance [S, N, P], X [N, D], ...) that returns
@@ -106,6 +107,21 @@ def log_density_of_y(
     return (mixture.log_density(components),)
 
 
+def log_density_of_observed_y(
+    likelihood: Likelihood,
+    seed: Any,
+    mean: tf.Tensor,
+    variance: tf.Tensor,
+    X: tf.Tensor,
+    Y: tf.Tensor,
+) -> tuple[tf.Tensor, ...]:
+    """The same as :func:`log_density_of_y`, for the outputs that were observed."""
+    components = integration.predict_log_density(
+        likelihood, X, mean, variance, Y, seed, missing=True
+    )
+    return (mixture.log_density(components),)
+
+
 def moments_of_outputs(
     likelihood: Likelihood, seed: Any, mean: tf.Tensor, covariance: tf.Tensor, X: tf.Tensor
 ) -> tuple[tf.Tensor, ...]:
@@ -121,12 +137,19 @@ def log_density_of_correlated_y(
     X: tf.Tensor,
     Y: tf.Tensor,
 ) -> tuple[tf.Tensor, ...]:
-    """The same as :func:`log_density_of_y`, for Gaussian noise on outputs that are correlated."""
+    """The same as :func:`log_density_of_y`, for Gaussian noise on outputs that are correlated.
+
+    NaN in Y stands for an output that was not observed.
+    """
     noise = tf.broadcast_to(likelihood.variance_at(X), tf.shape(Y))
-    L = tf.linalg.cholesky(covariance + tf.linalg.diag(noise))
-    whitened = tf.linalg.triangular_solve(L, (Y - mean)[..., None])[..., 0]
+    Y, is_seen = filled(Y)
+    seen = tf.cast(is_seen, Y.dtype)
+    # Missing outputs become independent, of variance one, and equal to their mean.
+    covariance = (covariance + tf.linalg.diag(noise)) * seen[:, :, None] * seen[:, None, :]
+    L = tf.linalg.cholesky(covariance + tf.linalg.diag(1.0 - seen))
+    whitened = tf.linalg.triangular_solve(L, (seen * (Y - mean))[..., None])[..., 0]
     # log N(y; mean, L L^T)
-    terms = tf.square(whitened) + math.log(2.0 * math.pi)
+    terms = tf.square(whitened) + seen * math.log(2.0 * math.pi)
     components = -0.5 * tf.reduce_sum(terms, axis=-1)
     components -= tf.reduce_sum(tf.math.log(tf.linalg.diag_part(L)), axis=-1)
     return (mixture.log_density(components),)
@@ -142,7 +165,7 @@ def log_density_for(model: Any) -> Reduce:
     :raises ValueError: if its outputs are correlated, and its noise is not Gaussian.
     """
     if not model.has_correlated_outputs:
-        return log_density_of_y
+        return log_density_of_observed_y if model.missing == "ignore" else log_density_of_y
     if not isinstance(model.likelihood, Gaussian):
         raise ValueError(
             f"The density of correlated outputs under a {type(model.likelihood).__name__} "

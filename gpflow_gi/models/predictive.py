@@ -304,7 +304,8 @@ class Predictive(Bounds):
         """
         X, Y = data_pair(data)
         X = self.check_inputs(X)
-        Y = check_targets(self.likelihood, Y, self.output_dim)
+        missing = self.missing == "ignore"
+        Y = check_targets(self.likelihood, Y, self.output_dim, missing=missing)
         check_same_rows(X, Y)
         return X, Y
 

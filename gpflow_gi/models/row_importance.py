@@ -119,7 +119,13 @@ def log_weights(
             F = cast(LayerDraw, layer).groups(F, layer_seed)
     mean, variance = (tf.transpose(moment, [1, 0, 2]) for moment in one.last.predict(F))
     expected = integration.variational_expectations(
-        model.likelihood, rows.X, mean, variance, rows.Y, fold_in(seed, len(one.hidden))
+        model.likelihood,
+        rows.X,
+        mean,
+        variance,
+        rows.Y,
+        fold_in(seed, len(one.hidden)),
+        missing=model.missing == "ignore",
     )
     log_w = expected + ratio
     weights.values = tf.stop_gradient(tf.nn.softmax(log_w, axis=0))

@@ -15,7 +15,7 @@ from gpflow.likelihoods import (
     SwitchedLikelihood,
 )
 
-from ..core.validation import check_rank, finite_tensor, shown
+from ..core.validation import check_rank, finite_tensor, shown, tensor_with_missing
 
 
 def check_likelihood(likelihood: Any) -> None:
@@ -42,16 +42,19 @@ def check_likelihood(likelihood: Any) -> None:
         )
 
 
-def check_targets(likelihood: Likelihood, Y: Any, output_dim: int) -> tf.Tensor:
+def check_targets(
+    likelihood: Likelihood, Y: Any, output_dim: int, *, missing: bool = False
+) -> tf.Tensor:
     """Convert `Y` to the type that the likelihood takes.
 
     :param Y: [N, Q].
     :param output_dim: P, the number of outputs of the model's last layer.
+    :param missing: accept NaN.
     :return: [N, Q].
     :raises ValueError: if Y is not numeric, not finite, or has a wrong number of columns or
         unknown labels.
     """
-    Y = finite_tensor("Y", Y)
+    Y = tensor_with_missing("Y", Y) if missing else finite_tensor("Y", Y)
     check_rank("Y", Y)
     Q = target_columns(likelihood, output_dim)
     if Q not in (None, Y.shape[-1]):
@@ -94,7 +97,8 @@ def _check_labels(likelihood: Likelihood, Y: tf.Tensor) -> None:
         return
     if not tf.executing_eagerly():
         return  # values are not known yet
-    wrong = labels.numpy()[~np.isin(labels, range(num_labels))]
+    values = labels.numpy()
+    wrong = values[~np.isin(values, range(num_labels)) & ~np.isnan(values)]
     if wrong.size:
         raise ValueError(
             f"{type(likelihood).__name__} takes labels from 0 to {num_labels - 1} in the last "

@@ -19,7 +19,7 @@ def draws_for(model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor
     :param num_samples: S; None for the model's own number.
     :param seed: [2].
     """
-    X, _ = model.check_data(batch)
+    X = model.data_rows(batch).X
     return model.draw_for(X, model.num_samples if num_samples is None else num_samples, seed)
 
 
@@ -28,6 +28,8 @@ def data_term(
 ) -> tf.Tensor:
     """N/B sum_n 1/alpha log E_q[p(y_n | f_n)^alpha]; for alpha = 0 its limit, the ELBO's data term.
 
+    If the model has latent variables of the rows, their KL divergences are subtracted.
+
     :param model: a :class:`~gpflow_gi.models.Predictive`.
     :param batch: X [B, D] and Y [B, Q].
     :param draws: functions f of the model, whose equal mixture is q.
@@ -35,14 +37,18 @@ def data_term(
     :param alpha: at least 0.
     :return: [], in nats.
     """
-    X, Y = model.check_data(batch)
+    data = model.data_rows(batch)
+    mean, variance, row_kl = draws.moments_of_data(data, fold_in(seed, 1))
     # The streams are those of the bound: the limit alpha -> 0 is its term, draw by draw.
-    rows = (model.likelihood, X, *draws.moments(X, fold_in(seed, 1)), Y, fold_in(seed, 2))
+    rows = (model.likelihood, data.X, mean, variance, data.Y, fold_in(seed, 2))
+    missing = model.missing == "ignore"
     if alpha == 0.0:
-        per_row = integration.variational_expectations(*rows)
+        per_row = integration.variational_expectations(*rows, missing=missing)
     else:
-        log_power = integration.log_expected_power(*rows, alpha)  # [B] or [S, B]
+        log_power = integration.log_expected_power(*rows, alpha, missing=missing)  # [B] or [S, B]
         if log_power.shape.rank == 2:
             log_power = mixture.log_density(log_power)
         per_row = log_power / alpha
+    if row_kl is not None:
+        per_row -= row_kl
     return float(model.num_data) * tf.reduce_mean(per_row)

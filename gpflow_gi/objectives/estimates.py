@@ -46,7 +46,7 @@ def estimate_elbo(
     """
     if num_samples is not None:
         num_samples = positive_integer("num_samples", num_samples)
-    X, Y = check_data(data)
+    X, Y = check_data(data, missing=getattr(model, "missing", None) == "ignore")
     X, Y = X.numpy(), (model.numbered(Y) if hasattr(model, "numbered") else Y).numpy()
     seed = as_seed(seed)
     # At least two groups, if there are two samples: their spread gives the standard error.
@@ -81,7 +81,8 @@ def estimate_elbo(
             share = num_rows / len(X)
             estimate += share * float(expected_log_likelihood - kl)
         estimates.append(estimate)
-    check_outputs([tf.constant(X), tf.constant(Y)], tf.constant(estimates), what="The bound")
+    arrays = [tf.constant(X), tf.constant(np.nan_to_num(Y))]
+    check_outputs(arrays, tf.constant(estimates), what="The bound")
     if num_samples is None:
         if estimates[0] != estimates[1]:
             raise ValueError("num_samples is None, but the model's bound is sampled; say how many.")

@@ -30,6 +30,7 @@ from ..layers.residual import every_deterministic, every_layer
 from ..layers.weights import WeightLayer, check_prior
 from ..models import DeepGP, Predictive, integration
 from ..models.connections import check_connections, check_last_layer
+from ..models.missing import check_missing
 from ..models.targets import check_likelihood
 from ..posteriors import Factorised, FullGaussian, LocalInducing, Optimal, Recorded
 from ..posteriors.pseudo_data import PseudoData, check_kind
@@ -117,6 +118,7 @@ def _check_deep_gp(model: DeepGP) -> None:
     positive_integer("num_data", model.num_data)
     positive_integer("num_samples", model.num_samples)
     check_likelihood(model.likelihood)
+    check_missing(model.missing, model.likelihood)
     check_last_layer(model.layers, model.likelihood, model.num_data)
     U = model.inducing_inputs
     if U is not None:

@@ -95,7 +95,8 @@ class DatasetBatches(Minibatches):
         if not isinstance(element, tuple | list) or len(element) != 2:
             raise ValueError(f"{where}it must be a pair (X, Y), but is {kind_of(element)}.")
         try:
-            X, Y = check_data(element)
+            missing = getattr(self._model, "missing", None) == "ignore"
+            X, Y = check_data(element, missing=missing)
             if hasattr(self._model, "check_data"):
                 Y = self._model.check_data((X, Y))[1]
         except ValueError as error:

@@ -53,7 +53,7 @@ class Run:
             minibatches = dataset.DatasetBatches(data, model, seed)
             data, num_rows = minibatches.first, int(model.num_data)
         else:
-            data = check_data(data)
+            data = check_data(data, missing=getattr(model, "missing", None) == "ignore")
             num_rows = int(data[0].shape[0])
             if batch_size is not None and batch_size >= num_rows:
                 batch_size = None

@@ -779,6 +779,27 @@ _add(
     {"variance": np.ones(D)},
     {"variance": "array"},
 )
+_add(
+    "layers",
+    "GPLayer",
+    lambda mixing: GPLayer(gpflow.kernels.Matern52(), 2, GlobalInducing(M, 1), mixing=mixing),
+    {"mixing": np.ones((2, 1))},
+    {"mixing": "array"},
+    left_out=("None",),
+)
+_add(
+    "models",
+    "DeepGP with missing outputs",
+    lambda missing: DeepGP(
+        [gp_layer()],
+        gpflow.likelihoods.Gaussian(),
+        num_data=N,
+        inducing_inputs=X[:M],
+        missing=missing,
+    ),
+    {"missing": "ignore"},
+    {"missing": CHOICES},
+)
 for _name in ("elbo", "iwbo", "importance_weighted_terms"):
     _more = {} if _name == "elbo" else {"num_samples": 2}
     if _name == "importance_weighted_terms":

@@ -52,6 +52,28 @@ def test_every_likelihood_has_both_limits(case: Case, rng):
     np.testing.assert_allclose(limit, expected, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["latent variables", "missing outputs"])
+def test_the_limit_with_latent_variables_and_missing_outputs(kind, rng):
+    """alpha -> 0 is the bound, with the KL divergences of the rows."""
+    N = 6
+    X, Y = rng.normal(size=(N, 2)), rng.normal(size=(N, 2))
+    latents = [gi.layers.LatentVariableLayer(1, num_data=N)] if kind == "latent variables" else []
+    if not latents:
+        Y[1, 0] = Y[4, 1] = np.nan
+    posterior = gi.posteriors.GlobalInducing(3, 2, pseudo_outputs=rng.normal(size=(3, 2)))
+    model = gi.models.DeepGP(
+        [*latents, gi.layers.GPLayer(gpflow.kernels.Matern32(), 2, posterior)],
+        gpflow.likelihoods.Gaussian(0.2),
+        num_data=N,
+        inducing_inputs=rng.normal(size=(3, 2)),
+        missing="error" if latents else "ignore",
+    )
+    batch = (tf.constant(X), model.numbered(tf.constant(Y)))
+    seed = as_seed(4)
+    first, kl = AlphaEnergy(1e-8).terms(model, batch, 2, seed)
+    np.testing.assert_allclose(first - kl, model.elbo(batch, 2, seed=seed), rtol=1e-6)
+
+
 def test_limits_of_the_energy(rng):
     """alpha = 1 is the log density of the mixture; alpha -> 0 the bound, draw by draw."""
     data, seed = random_data(rng), as_seed(2)

@@ -1,5 +1,6 @@
 """Training on a tf.data.Dataset of batches."""
 
+import gpflow
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -33,7 +34,7 @@ def test_steps_take_the_batches_in_turn_and_begin_again():
     """Plain gradient ascent, step by step, on the batch whose turn it is."""
     model, by_hand = svgp(N), svgp(N)
     rate = 2.0**-6
-    optimizer = gi.training.adam.tf_keras.optimizers.SGD(rate)
+    optimizer = gpflow.keras.tf_keras.optimizers.SGD(rate)
     train(model, batches(), steps=11, optimizer=optimizer)
     variables = by_hand.trainable_variables
     for step in range(11):
@@ -71,7 +72,7 @@ def test_a_failure_keeps_the_last_good_parameters():
     model = FailingModel(0.55, fails="bound")
     with pytest.raises(NonFiniteError, match="at step 6"):
         train(model, batches(1, (X[:1, :1], Y[:1])).repeat(), steps=20, recover=False,
-              optimizer=gi.training.adam.tf_keras.optimizers.SGD(0.125))  # fmt: skip
+              optimizer=gpflow.keras.tf_keras.optimizers.SGD(0.125))  # fmt: skip
     np.testing.assert_allclose(model.level, 0.05)
 
 
