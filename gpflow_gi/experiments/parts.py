@@ -11,10 +11,12 @@ from gpflow_gi.benchmark.progress import duration
 class Parts:
     """Announce parts with their number and, after the first, the time left.
 
-    The time left is that of the mean of the parts so far; parts may differ much.
+    The time left is that of the mean of the parts so far; parts may differ much. It needs one.
 
     :param announce: called with one line for each part.
     :param total: number of parts.
+    :param apart: number of parts at the beginning that are unlike the others, and tell nothing of
+        their time.
     :param after: True if parts are announced at their ends, False at their beginnings.
     :param clock: seconds of a clock.
     """
@@ -24,11 +26,13 @@ class Parts:
         announce: Callable[[str], None],
         total: int,
         *,
+        apart: int = 0,
         after: bool = False,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._announce = announce
         self._total = total
+        self._apart = apart
         self._after = after
         self._clock = clock
         self._started = clock()
@@ -40,7 +44,10 @@ class Parts:
         done = self._number if self._after else self._number - 1
         left = self._total - done
         said = f"{self._number} of {self._total}"
-        if done and left:
-            mean = (self._clock() - self._started) / done
+        now = self._clock()
+        if done <= self._apart:
+            self._started = now
+        elif left:
+            mean = (now - self._started) / (done - self._apart)
             said += f", about {duration(mean * left)} left"
         self._announce(f"{name} ({said})")

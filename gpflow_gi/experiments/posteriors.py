@@ -146,7 +146,7 @@ def run(
     inputs = data.evenly(settings.num_inputs, *SHOWN)
     places = Places.of(data, inputs)
     network = untrained_network(data, inference="factorised", seed=seed)
-    announce = Parts(announce, 1 + len(LAYERWISE) + len(NOT_A_LAYER))
+    announce = Parts(announce, 1 + len(LAYERWISE) + len(NOT_A_LAYER), apart=1)
     announce("NUTS")
     grid = data.evenly(settings.num_inputs)
     exact = nuts(network, rows, inputs=grid, seed=seed, **(settings.nuts or {}))

@@ -101,7 +101,7 @@ def run(
     inputs = data.evenly(settings.num_inputs, *SHOWN)
     places = Places.of(data, inputs)
 
-    announce = Parts(announce, 1 + len(METHODS) * settings.num_runs)
+    announce = Parts(announce, 1 + len(METHODS) * settings.num_runs, apart=1)
     announce("NUTS")
     exact = nuts(
         untrained_network(data, inference="factorised", seed=seed),

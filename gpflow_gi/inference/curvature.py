@@ -75,15 +75,17 @@ def prior_hessian(log_joint: LogJoint, theta: tf.Tensor) -> tf.Tensor:
     space = log_joint.space
     if space.is_standard_normal:
         return tf.eye(space.size, dtype=theta.dtype)
-    return -_hessian(space.log_prior, theta)
+    return -hessian_of(space.log_prior, theta)
 
 
 def hessian(log_joint: LogJoint, theta: tf.Tensor) -> tf.Tensor:
     """The Hessian of -log p(Y | theta) at theta [L]: [L, L]."""
-    return -_hessian(log_joint.log_likelihood, theta)
+    return -hessian_of(log_joint.log_likelihood, theta)
 
 
-def _hessian(function: Callable[[tf.Tensor], tf.Tensor], theta: tf.Tensor) -> tf.Tensor:
+def hessian_of(function: Callable[[tf.Tensor], tf.Tensor], theta: tf.Tensor) -> tf.Tensor:
+    """The Hessian of a function from [S, L] to [S] at theta [L]: [L, L]."""
+
     @tf.function(autograph=False)
     def compute(theta: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as outer:

@@ -15,6 +15,7 @@ from gpflow.utilities import positive, triangular
 from ..core.random import fold_in, standard_normal
 from ..core.validation import finite_array
 from ..models import DeepGP
+from .target import Target
 from .weight_posterior import WeightPosterior
 
 
@@ -39,7 +40,7 @@ class Gaussian(DensityPosterior):
 
     def __init__(
         self,
-        model: DeepGP,
+        model: DeepGP | Target,
         mean: Any,
         root: Any = None,
         diagonal: Any = None,

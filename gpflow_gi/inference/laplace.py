@@ -14,7 +14,7 @@ import tensorflow as tf
 from ..core.random import Seed, as_seed
 from ..core.validation import is_one_of, shown
 from ..models import DeepGP, Predictive
-from .curvature import gauss_newton, hessian, prior_hessian
+from .curvature import gauss_newton, hessian, hessian_of, prior_hessian
 from .gaussian import Gaussian
 from .kronecker import KroneckerGaussian, gauss_newton_factors
 from .linearised import Linearised
@@ -22,6 +22,7 @@ from .log_joint import LogJoint
 from .map_estimate import search
 from .marginal_likelihood import AnyCurvature, best_factors, check_noise, log_det
 from .maximise import maximise
+from .target import Target
 from .weight_space import WeightSpace
 
 Structure: TypeAlias = Literal["full", "kron", "diagonal", "last layer"]
@@ -45,7 +46,7 @@ class Laplace:
     """The requested predictive: `linearised` or `weight_samples`."""
 
     linearised: Linearised
-    """Predictions of the network linearised at the maximum."""
+    """Predictions of the network linearised at the maximum; of a target None."""
 
     weight_samples: Gaussian
     """Predictions of the network with weights drawn from the Gaussian."""
@@ -77,8 +78,8 @@ class _Mode:
 
 
 def laplace(
-    model: DeepGP,
-    data: tuple[Any, Any],
+    model: DeepGP | Target,
+    data: tuple[Any, Any] | None = None,
     *,
     structure: Structure = "full",
     curvature: Curvature = "ggn",
@@ -97,8 +98,10 @@ def laplace(
     whitened coordinates (MacKay 1992; Daxberger et al. 2021, "Laplace redux"). For one dense layer
     with Gaussian noise it is the exact posterior.
 
-    :param model: as in :func:`map_estimate`.
-    :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
+    :param model: as in :func:`map_estimate`. Of a :class:`Target` the curvature is the Hessian of
+        its log density, ``result.model`` is the Gaussian itself, and what is about layers or data
+        is refused.
+    :param data: X [N, D] and Y [N, Q], all rows that the model was built for; None for a target.
     :param structure: "full", a matrix [L, L] of all L weights; "kron", a Kronecker product of two
         matrices in each dense layer, for the Gauss-Newton matrix (Ritter, Botev & Barber 2018);
         "diagonal"; or "last layer", a full matrix of that layer alone, with the other weights fixed
@@ -119,7 +122,7 @@ def laplace(
     :param train_likelihood: as in :func:`map_estimate`.
     :param seed: seed of the start and of the minibatches.
     :return: both predictives, and diagnostics.
-    :raises TypeError: if `model` is not a DeepGP.
+    :raises TypeError: if `model` is neither a network nor a target.
     :raises ValueError: as :func:`map_estimate`; if an option is unknown; if there are too many
         weights for a full covariance; if the curvature is not positive, which is possible for a
         Hessian if the search did not reach a maximum; if the prior precision of a layer cannot be
@@ -144,6 +147,10 @@ def laplace(
     ):
         if not is_one_of(value, known):
             raise ValueError(f"{name} must be one of {', '.join(known)}, but is {shown(value)}.")
+    if not isinstance(model, DeepGP):
+        given: dict[str, str] = {"prior_precision": prior_precision, "noise": noise}
+        found = _of_target(model, data, structure, given, steps, batch_size, train_likelihood)
+        return replace(found, seconds=time.perf_counter() - started)
     space = WeightSpace(model)
     block = _block(space, structure)
     size = space.size if curvature == "hessian" else len(range(space.size)[block])
@@ -208,6 +215,55 @@ def laplace(
     )
 
 
+def _of_target(
+    model: Target,
+    data: Any,
+    structure: Structure,
+    given: dict[str, str],
+    steps: int,
+    batch_size: int | None,
+    train_likelihood: bool,
+) -> Laplace:
+    """Laplace's approximation of a density that is no network's."""
+    if structure not in ("full", "diagonal"):
+        raise ValueError(
+            f"structure={structure!r} is of layers, which a target has not: use 'full' or "
+            "'diagonal'."
+        )
+    for name, option in given.items():
+        if option != "model":
+            raise ValueError(
+                f"{name}={option!r} is for networks; the density of a target is fixed."
+            )
+    target, log_joint, theta = search(
+        model,
+        data,
+        1,
+        steps=steps,
+        batch_size=batch_size,
+        learning_rate=1.0,  # of Adam, which a target is not for
+        train_likelihood=train_likelihood,
+        precise=True,
+        seed=as_seed(0),
+    )
+    H = -hessian_of(log_joint, theta[0])
+    if structure == "diagonal":
+        H = tf.linalg.diag_part(H)
+    q, value = _gaussian(target, theta[0], H, 1, slice(None))
+    log_density, gradient_norm = log_joint.with_gradient_norm(theta[0])
+    L = int(theta.shape[1])
+    return Laplace(
+        model=q,
+        linearised=None,  # type: ignore[arg-type]
+        weight_samples=q,
+        log_evidence=log_density + 0.5 * (L * math.log(2 * math.pi) - value),
+        gradient_norm=gradient_norm,
+        prior_precision={},
+        noise_variance=None,
+        seconds=0.0,
+    )
+
+
 def _block(space: WeightSpace, structure: Structure) -> slice:
     """The coordinates that have a distribution."""
     if structure != "last layer":
@@ -253,30 +309,16 @@ def _result(
         q: Gaussian = KroneckerGaussian.with_precision(network, theta, mode.curvature, num_samples)
         one = tf.ones([], theta.dtype)
         ones = tf.ones([len(mode.curvature)], theta.dtype)
-        value = log_det(mode.curvature, one, ones, [])
+        value = float(log_det(mode.curvature, one, ones, []))
     elif mode.curvature.shape.rank == 1:
-        prior = prior_hessian(log_joint, theta)
-        H = mode.curvature + tf.linalg.diag_part(prior)
-        if not np.all(H.numpy() > 0):
-            raise ValueError(_NOT_POSITIVE)
-        q = Gaussian(network, theta, diagonal=1 / tf.sqrt(H), num_samples=num_samples)
-        value = tf.reduce_sum(tf.math.log(H))
+        H = mode.curvature + tf.linalg.diag_part(prior_hessian(log_joint, theta))
+        q, value = _gaussian(network, theta, H, num_samples, block)
     else:
-        prior = prior_hessian(log_joint, theta)[block, block]
-        # With the order of the weights reversed, H = C C^T. Then C^-T, from H^-1 = C^-T C^-1, is
-        # lower triangular in the original order.
-        C = tf.linalg.cholesky(tf.reverse(mode.curvature + prior, [0, 1]))
-        if not np.all(np.isfinite(C.numpy())):
-            raise ValueError(_NOT_POSITIVE)
-        inverse = tf.linalg.triangular_solve(C, tf.eye(L, dtype=C.dtype))
-        root = tf.reverse(tf.linalg.matrix_transpose(inverse), [0, 1])
-        before, after, _ = block.indices(int(theta.shape[0]))
-        root = tf.pad(root, [[before, int(theta.shape[0]) - after], [0, 0]])  # the others are fixed
-        q = Gaussian(network, theta, root, num_samples=num_samples)
-        value = 2 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C)))
+        H = mode.curvature + prior_hessian(log_joint, theta)[block, block]
+        q, value = _gaussian(network, theta, H, num_samples, block)
     log_density, gradient_norm = log_joint.with_gradient_norm(theta)
     # log p(Y) = log p(Y, theta*) + L/2 log 2 pi - 1/2 log|H|
-    log_evidence = log_density + 0.5 * (L * math.log(2 * math.pi) - float(value))
+    log_evidence = log_density + 0.5 * (L * math.log(2 * math.pi) - value)
     linearised = Linearised(q)
     return Laplace(
         model=linearised if predictive == "linearised" else q,
@@ -288,6 +330,33 @@ def _result(
         noise_variance=_noise_variance(network),
         seconds=0.0,
     )
+
+
+def _gaussian(
+    model: Any, theta: tf.Tensor, H: tf.Tensor, num_samples: int, block: slice
+) -> tuple[Gaussian, float]:
+    """N(theta, H^-1) of some coordinates, with the others fixed, and log|H|.
+
+    :param H: [L', L'], or its diagonal [L'].
+    :raises ValueError: if it is not positive.
+    """
+    if H.shape.rank == 1:
+        if not np.all(H.numpy() > 0):
+            raise ValueError(_NOT_POSITIVE)
+        q = Gaussian(model, theta, diagonal=1 / tf.sqrt(H), num_samples=num_samples)
+        return q, float(tf.reduce_sum(tf.math.log(H)))
+    # With the order of the weights reversed, H = C C^T. Then C^-T, from H^-1 = C^-T C^-1, is
+    # lower triangular in the original order.
+    C = tf.linalg.cholesky(tf.reverse(H, [0, 1]))
+    if not np.all(np.isfinite(C.numpy())):
+        raise ValueError(_NOT_POSITIVE)
+    inverse = tf.linalg.triangular_solve(C, tf.eye(H.shape[0], dtype=C.dtype))
+    root = tf.reverse(tf.linalg.matrix_transpose(inverse), [0, 1])
+    L = int(theta.shape[0])
+    before, after, _ = block.indices(L)
+    root = tf.pad(root, [[before, L - after], [0, 0]])  # the others are fixed
+    q = Gaussian(model, theta, root, num_samples=num_samples)
+    return q, float(2 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(C))))
 
 
 def _with_precision(

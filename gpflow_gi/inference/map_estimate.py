@@ -14,9 +14,10 @@ from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import positive_integer, positive_number, true_or_false
 from ..models import DeepGP
 from .anchored import AnchoredJoint
-from .log_joint import LogJoint, check_all_data
+from .log_joint import LogJoint, joint_of
 from .maximise import maximise, starts
 from .samples import Samples
+from .target import Target, as_target
 from .weight_space import WeightSpace
 
 
@@ -41,8 +42,8 @@ class MapEstimate:
 
 
 def map_estimate(
-    model: DeepGP,
-    data: tuple[Any, Any],
+    model: DeepGP | Target,
+    data: tuple[Any, Any] | None = None,
     *,
     steps: int = 2000,
     batch_size: int | None = None,
@@ -54,22 +55,24 @@ def map_estimate(
 
     A maximum depends on the coordinates. Here they are z ~ N(0, I) and, for scale priors, log s,
     whose density includes the Jacobian (MacKay 1992, "A practical Bayesian framework for
-    backpropagation networks"). The search starts from a draw of the prior.
+    backpropagation networks"). The search starts from a draw of the prior; of a target, at zeros.
 
     :param model: a model of layers of weights and deterministic layers. It is not changed; its
-        approximate posteriors and inducing inputs are not used.
-    :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
+        approximate posteriors and inducing inputs are not used. Or a :class:`Target`, whose own
+        coordinates count.
+    :param data: X [N, D] and Y [N, Q], all rows that the model was built for; None for a target.
     :param steps: the largest number of steps of L-BFGS, or the number of steps of Adam.
-    :param batch_size: rows of a step of Adam; None for L-BFGS on all rows.
+    :param batch_size: rows of a step of Adam; None for L-BFGS on all rows, and for a target.
     :param learning_rate: learning rate of Adam: constant for half of the steps, then falling to
         zero.
     :param train_likelihood: True to maximise over parameters of the likelihood too, such as the
         noise variance. Otherwise they stay fixed.
     :param seed: seed of the start and of the minibatches.
     :return: the weights, a model for predictions, and diagnostics.
-    :raises TypeError: if `model` is not a DeepGP.
+    :raises TypeError: if `model` is neither a network nor a target.
     :raises ValueError: if a layer has no weights, if the data do not fit the model, are not finite
-        or not all of its rows, if a number is invalid, or if the density is not finite.
+        or not all of its rows, if a number is invalid, if the density is not finite, or if data,
+        rows of a step or a likelihood to train are given for a target.
 
     >>> from gpflow_gi.architectures import build_bnn
     >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
@@ -91,7 +94,7 @@ def map_estimate(
     )
     log_density, gradient_norm = log_joint.with_gradient_norm(theta[0])
     return MapEstimate(
-        model=Samples(network, theta, num_samples=model.num_samples),
+        model=Samples(network, theta, num_samples=getattr(model, "num_samples", 1)),
         theta=theta[0].numpy(),
         log_density=log_density,
         gradient_norm=gradient_norm,
@@ -100,8 +103,8 @@ def map_estimate(
 
 
 def search(
-    model: DeepGP,
-    data: tuple[Any, Any],
+    model: DeepGP | Target,
+    data: tuple[Any, Any] | None,
     num_starts: int,
     *,
     steps: int,
@@ -111,7 +114,7 @@ def search(
     seed: tf.Tensor,
     precise: bool = False,
     random_priors: bool = False,
-) -> tuple[DeepGP, LogJoint, tf.Tensor]:
+) -> tuple[Any, LogJoint, tf.Tensor]:
     """Check the arguments of :func:`map_estimate`, and maximise from several starts.
 
     :param num_starts: S, the number of starts.
@@ -119,25 +122,35 @@ def search(
     :param precise: see :func:`gpflow_gi.inference.maximise.maximise`.
     :param random_priors: True for a density of its own for each start, see
         :class:`gpflow_gi.inference.anchored.AnchoredJoint`.
-    :return: a copy of the network with the learned likelihood, its log joint density, and the
-        maxima [S, L].
+    :return: a copy of the network with the learned likelihood, or the target; its log joint
+        density; and the maxima [S, L].
     """
-    WeightSpace(model)  # raises its errors before those of the data
-    X, Y = check_all_data(model, data)
+    checked = joint_of(model, data)
     steps = positive_integer("steps", steps)
     if batch_size is not None:
         batch_size = positive_integer("batch_size", batch_size)
     learning_rate = positive_number("learning_rate", learning_rate)
-    network = model.prior_model()
-    log_joint = LogJoint(WeightSpace(network), network.likelihood, X, Y)
     learned = true_or_false("train_likelihood", train_likelihood)
+    network: Any
+    if isinstance(model, DeepGP):
+        network = model.prior_model()
+        log_joint = LogJoint(WeightSpace(network), network.likelihood, checked.X, checked.Y)
+        if batch_size is not None and batch_size >= checked.X.shape[0]:
+            batch_size = None
+    else:
+        network, log_joint = as_target(model), checked
+        if learned or batch_size is not None:
+            raise ValueError(
+                "A target has no rows and no likelihood to train: leave batch_size and "
+                "train_likelihood out."
+            )
     anchored = AnchoredJoint(log_joint, num_starts, fold_in(seed, 2)) if random_priors else None
     theta = maximise(
         anchored or log_joint,
         starts(log_joint, num_starts, fold_in(seed, 0)),
         network.likelihood.trainable_variables if learned else (),
         steps=steps,
-        batch_size=None if batch_size is None or batch_size >= X.shape[0] else batch_size,
+        batch_size=batch_size,
         learning_rate=learning_rate,
         precise=precise,
         seed=fold_in(seed, 1),

@@ -9,6 +9,7 @@ from gpflow.base import Parameter
 
 from ..core.validation import finite_array
 from ..models import DeepGP
+from .target import Target
 from .weight_posterior import WeightPosterior
 
 
@@ -21,7 +22,7 @@ class Samples(WeightPosterior):
     ``theta``, [T, L], is a parameter that is not trained.
     """
 
-    def __init__(self, model: DeepGP, theta: Any, *, num_samples: int = 1) -> None:
+    def __init__(self, model: DeepGP | Target, theta: Any, *, num_samples: int = 1) -> None:
         """Keep the samples.
 
         :param model: as in :class:`WeightPosterior`.
