@@ -9,6 +9,7 @@ colour of the axes' labels, so figures are legible in matplotlib's dark styles t
 """
 
 from .calibration import coverage_curve, pit_histogram, reliability_diagram
+from .density import density
 from .functions import function_draws, predictive_bands
 from .inducing import inducing_points
 from .predictions import predictions_with_intervals, residuals
@@ -19,6 +20,7 @@ __all__ = [
     "COLOURS",
     "bound_terms",
     "coverage_curve",
+    "density",
     "function_draws",
     "inducing_points",
     "pit_histogram",

@@ -1764,6 +1764,7 @@ _FIGURES: dict[str, dict[str, Any]] = {
     "residuals": {"y": Y, "mean": Y, "variance": np.ones_like(Y)},
     "predictive_bands": {"X": X[:, :1], "mean": MEAN, "variance": VARIANCE},
     "function_draws": {"X": X[:, :1], "draws": MEAN},
+    "density": {"X": X[:, :1], "mean": MEAN, "variance": VARIANCE},
     "pit_histogram": {"pit": PIT},
     "coverage_curve": {"pit": PIT},
     "reliability_diagram": {
