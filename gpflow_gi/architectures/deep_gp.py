@@ -32,6 +32,7 @@ from .start import (
     as_regression,
     centres,
     check_rows,
+    inference_of_layers,
     output_dim_for,
     some_rows,
     warn_of_scale,
@@ -136,7 +137,7 @@ def build_deep_gp(
         Y = with_means(Y)
     X, Y = check_rows(X, Y)
     num_layers = positive_integer("num_layers", num_layers)
-    methods = _inference_of_layers(inference, num_layers)
+    methods = inference_of_layers(inference, num_layers, ("global", "local", "prior"))
     seed = numpy_seed("seed", seed)
     output_dim = output_dim_for(likelihood, Y.shape[1])
     check_targets(likelihood, Y, output_dim)
@@ -193,21 +194,6 @@ def build_deep_gp(
         num_samples=num_samples,
         missing=missing,
     )
-
-
-def _inference_of_layers(inference: Any, num_layers: int) -> list[Inference]:
-    methods: list[Any] = [inference] * num_layers
-    if isinstance(inference, list | tuple):
-        methods = list(inference)
-    if len(methods) != num_layers:
-        raise ValueError(f"inference names {len(methods)} layers, but num_layers is {num_layers}.")
-    for method in methods:
-        if not is_one_of(method, ("global", "local", "prior")):
-            raise ValueError(
-                f'inference must be "global", "local", "prior" or a list of these, one per layer, '
-                f"but holds {shown(method)}."
-            )
-    return methods
 
 
 def _kernels_of_layers(kernel: Any, input_dims: list[int], hidden_variance: float) -> list[Kernel]:

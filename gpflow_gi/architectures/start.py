@@ -15,7 +15,7 @@ from gpflow.likelihoods import (
     SwitchedLikelihood,
 )
 
-from ..core.validation import check_rank, finite_array, tensor_with_missing
+from ..core.validation import check_rank, finite_array, is_one_of, shown, tensor_with_missing
 from .networks import within_bounds
 
 NOISE_VARIANCE = 0.1
@@ -161,3 +161,23 @@ def targets_near(
     # An inducing point that is nearest to no row counts as a hundredth of an observation.
     Lambda = np.maximum(counts, 0.01) / noise
     return sums / np.maximum(counts, 1)[:, None], within_bounds(Lambda)
+
+
+def inference_of_layers(inference: Any, num_layers: int, known: tuple[str, ...]) -> list[Any]:
+    """The name of each layer's posterior.
+
+    :param inference: one name for all layers, or a list with one for each.
+    :param known: the names that there are.
+    :raises ValueError: if there are more or fewer names than layers, or if one is unknown.
+    """
+    methods = list(inference) if isinstance(inference, list | tuple) else [inference] * num_layers
+    if len(methods) != num_layers:
+        raise ValueError(f"inference names {len(methods)} layers, but num_layers is {num_layers}.")
+    for method in methods:
+        if not is_one_of(method, known):
+            names = ", ".join(f'"{name}"' for name in known)
+            raise ValueError(
+                f"inference must be {names} or a list of these, one per layer, but holds "
+                f"{shown(method)}."
+            )
+    return methods

@@ -10,13 +10,20 @@ import tensorflow as tf
 from gpflow.likelihoods import Likelihood
 
 from ..core.process import Process
-from ..core.validation import integer, is_one_of, positive_integer, shown
+from ..core.validation import integer, positive_integer
 from ..layers import ImplicitLayer
 from ..models import DeepGP
 from ..posteriors import Factorised, FullGaussian, GlobalInducing, Posterior
 from .processes import MakeProcess, check_start, new_process, process_maker
 from .skip import linear_map, mean_function_of
-from .start import as_regression, centres, output_dim_for, some_rows, targets_near
+from .start import (
+    as_regression,
+    centres,
+    inference_of_layers,
+    output_dim_for,
+    some_rows,
+    targets_near,
+)
 
 Inference: TypeAlias = Literal["full", "factorised", "global"]
 
@@ -83,7 +90,7 @@ def build_vip(
     """
     X, Y, likelihood, output_dim, seed = check_start(X, Y, likelihood, seed)
     num_layers = positive_integer("num_layers", num_layers)
-    methods = _inference_of_layers(inference, num_layers)
+    methods = inference_of_layers(inference, num_layers, ("full", "factorised", "global"))
     num_draws = integer("num_draws", num_draws, 2)
     make = process_maker(process)
     D = X.shape[1]
@@ -112,21 +119,6 @@ def build_vip(
         inducing_inputs=U if "global" in methods else None,
         num_samples=num_samples,
     )
-
-
-def _inference_of_layers(inference: Any, num_layers: int) -> list[Inference]:
-    methods: list[Any] = [inference] * num_layers
-    if isinstance(inference, list | tuple):
-        methods = list(inference)
-    if len(methods) != num_layers:
-        raise ValueError(f"inference names {len(methods)} layers, but num_layers is {num_layers}.")
-    for method in methods:
-        if not is_one_of(method, ("full", "factorised", "global")):
-            raise ValueError(
-                'inference must be "full", "factorised", "global" or a list of these, one per '
-                f"layer, but holds {shown(method)}."
-            )
-    return methods
 
 
 def _hidden_posterior(method: Inference, K: int, P: int, M: int) -> Posterior:
