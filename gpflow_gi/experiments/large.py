@@ -25,12 +25,11 @@ from tabulate import tabulate
 from gpflow_gi.benchmark.methods import METHODS, Method
 from gpflow_gi.benchmark.peak_memory import PeakMemory
 from gpflow_gi.benchmark.train import build, objective_from
-from gpflow_gi.benchmark.trial import Rows
 from gpflow_gi.core.json_file import write_json
-from gpflow_gi.datasets import Table, airline, flights
+from gpflow_gi.datasets import Standardiser, Table, airline, flights
 from gpflow_gi.metrics.held_out import HeldOut, predictive_components
 from gpflow_gi.plotting import COLOURS
-from gpflow_gi.training import NonFiniteError, Report, fit
+from gpflow_gi.training import NarrowRows, NonFiniteError, Report, fit
 from gpflow_gi.training.record import notes_not_warnings
 
 TABLES: dict[str, Callable[[], Table]] = {"airline": airline, "flights": flights}
@@ -122,7 +121,7 @@ def run(
     settings = FAST if fast else USUAL
     with PeakMemory() as memory:
         rows = _rows(TABLES[data](), settings, seed)
-        announce(f"{data}: {len(rows.X)} rows to train on, {len(rows.X_test)} held out")
+        announce(f"{data}: {len(rows.train)} rows to train on, {len(rows.X_test)} held out")
         curves = {}
         for name in settings.methods:
             curves[name] = _curve(COMPARED[name], rows, settings, seed, checkpoints)
@@ -130,23 +129,42 @@ def run(
         costs = _cost_of_steps(rows, settings)
     return {
         "settings": asdict(settings),
-        "num_train": len(rows.X),
+        "num_train": len(rows.train),
         "peak_memory_mb": memory.peak / 1e6,
         "cost_of_steps": costs,
         "curves": curves,
     }
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows to train on, as narrow as they are, and rows to test on.
+
+    :param train: N training rows.
+    :param X_test: [n, D], standardised as the training rows.
+    :param Y_test: [n, 1], in the target's own unit.
+    :param targets: the standardisation of the target.
+    """
+
+    train: NarrowRows
+    X_test: np.ndarray
+    Y_test: np.ndarray
+    targets: Standardiser
+
+
 def _rows(table: Table, settings: Settings, seed: int) -> Rows:
     order = np.random.default_rng(seed).permutation(len(table.X))
     test, train = np.split(order, [settings.num_test])
-    return Rows(table.rows(train[: settings.most_rows]), table.rows(test))
+    train = train[: settings.most_rows]
+    rows = NarrowRows(*(values[train].astype(np.float32) for values in (table.X, table.Y)))
+    inputs, targets = (Standardiser(*scales) for scales in rows.scales)
+    return Rows(rows, inputs.transform(table.X[test]), table.Y[test], targets)
 
 
-def _model(method: Method, X: Any, Y: Any, settings: Settings, num_data: int, seed: int) -> Any:
-    few = slice(settings.num_start)
-    model = build(method, X[few], Y[few], settings.num_inducing, seed)
-    getattr(model, "network", model).num_data = num_data
+def _model(method: Method, rows: NarrowRows, settings: Settings, seed: int) -> Any:
+    X, Y = rows.standardised(slice(settings.num_start))
+    model = build(method, X, Y, settings.num_inducing, seed)
+    getattr(model, "network", model).num_data = len(rows)
     return model
 
 
@@ -158,12 +176,12 @@ def _curve(
     curve = _Curve(rows, settings, seed, None if folder is None else folder / "curve.json")
     if curve.is_done:
         return curve.values
-    curve.model = _model(method, rows.X, rows.Y, settings, len(rows.X), seed)
+    curve.model = _model(method, rows.train, settings, seed)
     try:
         with notes_not_warnings():
             fit(
                 curve.model,
-                (rows.X, rows.Y),
+                rows.train,
                 steps=_ENDLESS,
                 batch_size=settings.batch_size,
                 learning_rate=method.settings.get("train", {}).get(
@@ -247,13 +265,12 @@ def _cost_of_steps(rows: Rows, settings: Settings) -> dict[str, float]:
     """Milliseconds of a step, by the number of rows."""
     costs = {}
     for wanted in settings.rows_of_steps:
-        N = min(wanted, len(rows.X))
-        X, Y = rows.X[:N], rows.Y[:N]
-        model = _model(COMPARED["dgp-global-2"], X, Y, settings, N, 0)
+        some = NarrowRows(*(part.numpy()[:wanted] for part in rows.train.tensors))
+        model = _model(COMPARED["dgp-global-2"], some, settings, 0)
         options: Any = {"batch_size": settings.batch_size, "progress": False}
         with notes_not_warnings():
-            record = fit(model, (X, Y), steps=settings.steps_of_cost, **options)
-        costs[str(N)] = 1e3 * record.seconds_per_step
+            record = fit(model, some, steps=settings.steps_of_cost, **options)
+        costs[str(len(some))] = 1e3 * record.seconds_per_step
     return costs
 
 

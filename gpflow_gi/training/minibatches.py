@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import tensorflow as tf
@@ -31,6 +32,8 @@ class Minibatches:
     :param seed: seed of the run, [2].
     :param jit_compile: True if XLA will compile it. The permutations are then different.
     :param num_replicas: number of replicas that share each step.
+    :param convert: function from the rows of a step in the type of `data` to those that it uses;
+        None for the same.
     """
 
     def __init__(
@@ -40,7 +43,9 @@ class Minibatches:
         seed: tf.Tensor,
         jit_compile: bool = False,
         num_replicas: int = 1,
+        convert: Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor]] | None = None,
     ) -> None:
+        self._convert = convert
         self.data = data
         self.seed = seed
         self.streams = Streams(seed, num_replicas)
@@ -52,7 +57,9 @@ class Minibatches:
 
     def of(self, data: Rows, seed: tf.Tensor) -> Minibatches:
         """The same of other data of these shapes, or of placeholders for them."""
-        return Minibatches(data, self._batch_size, seed, self._jit_compile, self._num_replicas)
+        return Minibatches(
+            data, self._batch_size, seed, self._jit_compile, self._num_replicas, self._convert
+        )
 
     @property
     def most_steps(self) -> int | None:
@@ -84,7 +91,7 @@ class Minibatches:
             step.
         """
         if self._batch_size is None:
-            return self.data, held
+            return self._converted(self.data), held
         epoch = step // self._steps_per_epoch
         permutation = tf.cond(
             tf.equal(epoch, held[0]), lambda: held[1], lambda: self._permutation(epoch)
@@ -92,7 +99,11 @@ class Minibatches:
         first = tf.cast(step % self._steps_per_epoch, tf.int32) * self._batch_size
         # A slice would do, but outside a loop XLA compiles a new one for every position.
         rows = tf.gather(permutation, first + tf.range(self._batch_size))
-        return tuple(tf.gather(part, rows) for part in self.data), (epoch, permutation)
+        parts = tuple(tf.gather(part, rows) for part in self.data)
+        return self._converted(parts), (epoch, permutation)
+
+    def _converted(self, parts: Rows) -> Rows:
+        return parts if self._convert is None else self._convert(*parts)
 
     def _permutation(self, epoch: tf.Tensor) -> tf.Tensor:
         seed = fold_in(self.streams.permutations, epoch)

@@ -19,6 +19,7 @@ from .description import describe_function, describe_model
 from .guard import Snapshots
 from .learning_rate import Schedule, describe_optimizer, make_optimizer, plain_number
 from .minibatches import Minibatches, check_num_data
+from .narrow_rows import NarrowRows
 from .pace import Pace
 from .progress import Progress
 from .record import FitRecord, Report, Stop
@@ -48,26 +49,38 @@ class Run:
         batch_size = settings.batch_size
         minibatches: Minibatches
         is_dataset = isinstance(data, tf.data.Dataset)
+        narrow = data if isinstance(data, NarrowRows) else None
         if is_dataset:
             dataset.check_settings(model, settings)
             minibatches = dataset.DatasetBatches(data, model, seed)
             data, num_rows = minibatches.first, int(model.num_data)
         else:
-            data = check_data(data, missing=getattr(model, "missing", None) == "ignore")
+            missing = getattr(model, "missing", None) == "ignore"
+            data = check_data(data, missing=missing) if narrow is None else narrow.tensors
             num_rows = int(data[0].shape[0])
             if batch_size is not None and batch_size >= num_rows:
                 batch_size = None
             replicas.check_settings(batch_size or num_rows, settings)
             check_num_data(model, num_rows, batch_size is not None or replicas.num > 1)
-            data = self._rows(model, *data)
-            minibatches = Minibatches(data, batch_size, seed, settings.jit_compile, replicas.num)
+            if narrow is None:
+                data = self._rows(model, *data)
+            else:
+                _check_narrow(narrow, model, objective)
+            minibatches = Minibatches(
+                data,
+                batch_size,
+                seed,
+                settings.jit_compile,
+                replicas.num,
+                None if narrow is None else narrow.converted,
+            )
         self._num_rows = num_rows
         if objective.augment is not None:
             check_augment(objective.augment, data[0][:batch_size])
 
         replicas.check_variables("model", model.variables)
         with replicas.scope():
-            objective.build(model, data)
+            objective.build(model, data if narrow is None else narrow.converted(*data))
             if objective.auxiliary_optimizer is not None:
                 objective.auxiliary_optimizer.build(list(objective.auxiliary_variables))
         replicas.check_variables("objective", variables_of(objective))
@@ -90,7 +103,7 @@ class Run:
             replicas,
             kl_warmup=settings.kl_warmup,
             jit_compile=settings.jit_compile,
-            kind=self._kind(model, minibatches, batch_size, schedule, variables),
+            kind=self._kind(model, minibatches, batch_size, schedule, variables, narrow),
         )
         S = settings.num_samples
         described = {
@@ -109,6 +122,8 @@ class Run:
         self._checkpoints = None
         if settings.checkpoint_dir is not None:
             described.update(describe_parameters(model), **describe_data(data[:2]))
+            if narrow is not None:
+                described["the standardisation's checksum"] = narrow.checksum()
             self._checkpoints = self._open_checkpoints(model, described)
             self.record = self._checkpoints.restore() or self.record
         if self.step > settings.steps:
@@ -156,6 +171,7 @@ class Run:
         batch_size: int | None,
         schedule: Schedule | None,
         variables: list[tf.Variable],
+        narrow: NarrowRows | None,
     ) -> Hashable | None:
         """The kind of compiled loop: see :func:`~gpflow_gi.training.compiled_loop.kind_of`."""
         settings = self._settings
@@ -169,6 +185,7 @@ class Run:
             "jit_compile": settings.jit_compile,
             "objective": self._objective,
             "schedule": schedule,
+            "scales": None if narrow is None else narrow.scales,
         }
         return kind_of(model, parts, self._optimizer, variables)
 
@@ -284,3 +301,22 @@ class Run:
     def _save(self) -> None:
         if self._checkpoints is not None:
             self._checkpoints.save(self.record)
+
+
+def _check_narrow(rows: NarrowRows, model: Any, objective: Any) -> None:
+    """Check that a model takes such rows, by the first of them.
+
+    :raises ValueError: if it does not, if the rows would be augmented, or if they have weights or
+        free latent variables, which are found by the place of a row in the data.
+    """
+    if objective.weights is not None or any(
+        layer.num_data is not None for layer in getattr(model, "latents", [])
+    ):
+        raise ValueError(
+            "NarrowRows has neither weights of rows nor latent variables with free posteriors: "
+            "give X and Y as arrays."
+        )
+    if hasattr(model, "check_data"):
+        model.check_data(rows.converted(*(part[:1] for part in rows.tensors)))
+    if objective.augment is not None:
+        raise ValueError("augment is for images, which NarrowRows does not hold.")

@@ -240,6 +240,10 @@ def _fit(X: Any = X, Y: Any = Y, model: Any = None, **settings: Any) -> Any:
     return gi.fit(model, (X, Y), **arguments)
 
 
+def _fit_narrow(rows: Any) -> Any:
+    return gi.fit(deep_gp(num_layers=1), rows, steps=2, progress=False)
+
+
 _add("training", "fit", _fit, {"X": X, "Y": Y}, {"X": "array", "Y": "array"})
 _add(
     "training",
@@ -338,6 +342,14 @@ _add(
         "num_test_draws": COUNTS,
         "seed": SEEDS,
     },
+)
+_add(
+    "training",
+    "NarrowRows",
+    lambda X, Y, **arguments: _fit_narrow(gi.training.NarrowRows(X, Y, **arguments)),
+    {"X": X, "Y": Y},
+    {"X": "array", "Y": "array"},
+    few=True,
 )
 _add(
     "training",
