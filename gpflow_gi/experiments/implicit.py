@@ -290,27 +290,33 @@ def summary(results: Mapping[str, Any]) -> str:
     )
 
 
+COLUMNS = 6
+"""Panels side by side."""
+
+
 def plot(results: Mapping[str, Any]) -> Figure:
-    """Data; for each method draws of its learned prior above draws of its prediction."""
+    """For each method draws of its learned prior above draws of its prediction; the data first."""
     x, inputs = results["data"], np.array(results["inputs"])
-    columns = 1 + len(results["methods"])
-    figure = Figure(figsize=(1.9 * columns, 4.2), layout="constrained")
-    panels = figure.subplots(2, columns, sharex=True, sharey=True)
-    for ax in panels[:, 0]:
-        ax.plot(x["x"], x["y"], "o", color="#222222", markersize=1.2, markeredgewidth=0)
-    panels[0, 0].set_title("data", fontsize="small")
-    for (upper, lower), method in zip(panels.T[1:], results["methods"], strict=True):
-        upper.plot(inputs, np.array(method["prior"]).T, color=COLOURS[1], linewidth=0.6, alpha=0.7)
+    bands = -(-(1 + len(results["methods"])) // COLUMNS)
+    figure = Figure(figsize=(2.2 * COLUMNS, 3.8 * bands), layout="constrained")
+    grid = figure.subplots(2 * bands, COLUMNS, sharex=True, sharey=True)
+    uppers, lowers = grid[::2].ravel(), grid[1::2].ravel()
+    for ax in (uppers[0], lowers[0]):
+        ax.plot(x["x"], x["y"], "o", color="#222222", markersize=1.5, markeredgewidth=0)
+    uppers[0].set_title("data", fontsize="small")
+    for upper, lower, method in zip(uppers[1:], lowers[1:], results["methods"], strict=False):
+        upper.plot(inputs, np.array(method["prior"]).T, color=COLOURS[1], linewidth=0.7, alpha=0.7)
         y = np.array(method["prediction"])
-        lower.plot(
-            np.tile(inputs, len(y)), y.ravel(), "o", color=COLOURS[0], markersize=0.7, alpha=0.4
-        )
-        upper.set_title(f"{method['name']}\n{method['log_density']:.2f}", fontsize="small")
+        shown = np.tile(inputs, len(y)), y.ravel()
+        lower.plot(*shown, "o", color=COLOURS[0], markersize=0.8, markeredgewidth=0, alpha=0.4)
+        upper.set_title(f"{method['name']}  {method['log_density']:.2f}", fontsize="small")
+    for ax in [*uppers[1 + len(results["methods"]) :], *lowers[1 + len(results["methods"]) :]]:
+        ax.set_visible(False)
     low, high = np.min(x["y"]), np.max(x["y"])
-    panels[0, 0].set_ylim(low - 0.3 * (high - low), high + 0.3 * (high - low))
-    panels[0, 0].set_ylabel("draws of the prior", fontsize="small")
-    panels[1, 0].set_ylabel("draws of y", fontsize="small")
-    for ax in panels.ravel():
+    uppers[0].set_ylim(low - 0.3 * (high - low), high + 0.3 * (high - low))
+    for i, ax in enumerate(grid[:, 0]):
+        ax.set_ylabel("draws of y" if i % 2 else "draws of the prior", fontsize="small")
+    for ax in grid.ravel():
         ax.spines[["top", "right"]].set_visible(False)
         ax.margins(x=0)
     figure.supxlabel("x", fontsize="small")
