@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..core.validation import file_path, shown
 from .errors import DataError
 from .published_file import MIRROR
 from .table import Array, Table
@@ -42,6 +43,7 @@ def airline(path: str | os.PathLike[str] | None = None) -> Table:
     :param path: the file; None for ``airline/airline.npz`` in the folder that the environment
         variable ``GPFLOW_GI_DATA`` names.
     :return: X [N, 8] and Y [N, 1]. Shuffle the rows before splitting them.
+    :raises TypeError: if `path` is neither text nor a path.
     :raises DataError: if the file is not there, cannot be read or is another.
     """
     if path is None:
@@ -52,17 +54,18 @@ def airline(path: str | os.PathLike[str] | None = None) -> Table:
                 f"{AIRLINE_FILE}, or give its path."
             )
         path = Path(folder).expanduser() / AIRLINE_FILE
+    file = file_path("path", path)
     try:
-        content = Path(path).read_bytes()
+        content = file.read_bytes()
     except OSError as error:
         raise DataError(
-            f"The airline data cannot be read from {path}: {error.strerror}. Give the path of the "
-            f"file, or set {MIRROR} to a folder that holds {AIRLINE_FILE}."
+            f"The airline data cannot be read from {shown(str(path))}: {error.strerror}. Give the "
+            f"path of the file, or set {MIRROR} to a folder that holds {AIRLINE_FILE}."
         ) from None
     found = hash_of(content).hexdigest()
     if found != AIRLINE_SHA256:
         raise DataError(
-            f"{path} is not the file that this version was written for: its {len(content)} bytes "
+            f"{file} is not the file that this version was written for: its {len(content)} bytes "
             f"have the SHA-256 {found}, not {AIRLINE_SHA256}."
         )
     with np.load(BytesIO(content), allow_pickle=False) as arrays:
