@@ -24,6 +24,7 @@ from ..core.convolution import Convolution
 from ..inference.autoregressive import MaskedNetwork
 from ..kernels import nonlinearities
 from ..models import DeepGP
+from ..models.streaming import Memory
 from ..posteriors.pseudo_data import PseudoData
 from ..posteriors.triangle import RowUnits
 
@@ -123,6 +124,7 @@ def objects() -> tuple[type, ...]:
     ours = (inference, layers, posteriors, priors, kernels)
     return (
         DeepGP,
+        Memory,
         PseudoData,
         Convolution,
         MaskedNetwork,
