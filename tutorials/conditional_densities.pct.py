@@ -196,7 +196,7 @@ plt.show()
 
 # %% [markdown]
 # The nearest neighbour of a digit in the map has the same label for 99 of 100 rows, against 95 with principal
-# components. The ones, which are written in three ways, fall into three groups.
+# components. The ones fall into three groups.
 #
 # ## What to try next
 #

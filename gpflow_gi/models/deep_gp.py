@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import gpflow
+import numpy as np
 import tensorflow as tf
 from check_shapes import check_shapes
 from gpflow.base import Parameter
@@ -19,6 +20,7 @@ from ..core.validation import (
     check_rank,
     finite_array,
     finite_tensor,
+    numpy_seed,
     positive_integer,
     shown,
 )
@@ -38,6 +40,7 @@ from .pathwise_functions import PathwiseFunctions
 from .predictive import DEFAULT_FEATURES
 from .propagation import Propagated, propagate_inducing
 from .remembered_functions import RememberedFunctions
+from .streaming import Memory, add_inducing_points, check_can_update
 from .targets import check_likelihood
 
 
@@ -268,6 +271,58 @@ class DeepGP(LatentBounds):
             f"A layer has the posterior {type(q).__name__}, draws without a density. "
             f"{advice[0].upper()}{advice[1:]}"
         )
+
+    # ----------------------------------------------------------------------------------- streaming
+
+    memory: Memory | None = None
+    """The pseudo-observations that stand for rows of earlier updates; None if there were none."""
+
+    def update(self, data: tuple[Any, Any], *, num_inducing: int = 10, seed: int = 0) -> DeepGP:
+        """A model for rows that have arrived since this one was trained, to be trained on these.
+
+        Its bound is one on the log evidence of the new rows, given the earlier ones, for which the
+        pseudo-data of this posterior stand (Bui, Nguyen & Turner 2017): they are not needed again.
+        Train it by ``gi.fit(later, data, ...)``, and update it in turn.
+
+        :param data: X [N', D] and Y [N', Q], the new rows.
+        :param num_inducing: the number of inducing points to add, at different random rows of X.
+        :param seed: of these rows, an integer from 0 to 2^32 - 1.
+        :return: a copy of the model, with more inducing points, and ``num_data`` N'.
+        :raises ValueError: if the data do not fit, if a layer is not a Gaussian process with a
+            GlobalInducing posterior, or if a number is not a positive integer.
+        """
+        check_can_update(self)
+        X, _ = self.check_data(data)
+        number = positive_integer("num_inducing", num_inducing)
+        rng = np.random.default_rng(numpy_seed("seed", seed))
+        rows = rng.permutation(np.unique(X.numpy(), axis=0))[:number]
+        later = gpflow.utilities.deepcopy(self)
+        later.memory = None
+        memory = Memory(later)
+        add_inducing_points(later, rows)
+        later.memory = memory
+        later.num_data = int(X.shape[0])
+        return later
+
+    def bound_terms(
+        self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        if self.memory is None:
+            return super().bound_terms(data, num_samples, seed)
+        seed = as_seed(seed)
+        first, kl = super().bound_terms(data, num_samples, seed)
+        S = self.num_samples if num_samples is None else num_samples
+        return first + self.memory.expected_log_ratio(self, S, fold_in(seed, 3)), kl
+
+    def log_importance_weights(
+        self, data: tuple[Any, Any], num_samples: int, seed: Seed = None
+    ) -> tf.Tensor:
+        if self.memory is not None:
+            raise ValueError(
+                "A model that was updated has no importance weights: earlier rows are known by "
+                "their pseudo-data only. Its elbo is a bound for the new rows, given these."
+            )
+        return super().log_importance_weights(data, num_samples, seed)
 
     # ------------------------------------------------------------------------------------ inside
 

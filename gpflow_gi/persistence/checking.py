@@ -31,6 +31,7 @@ from ..layers.weights import WeightLayer, check_prior
 from ..models import DeepGP, Predictive, integration
 from ..models.connections import check_connections, check_last_layer
 from ..models.missing import check_missing
+from ..models.streaming import Memory, check_can_update
 from ..models.targets import check_likelihood
 from ..posteriors import Factorised, FullGaussian, LocalInducing, Optimal, Recorded
 from ..posteriors.pseudo_data import PseudoData, check_kind
@@ -120,6 +121,12 @@ def _check_deep_gp(model: DeepGP) -> None:
     check_likelihood(model.likelihood)
     check_missing(model.missing, model.likelihood)
     check_last_layer(model.layers, model.likelihood, model.num_data)
+    memory: Any = model.memory
+    if memory is not None:
+        if not isinstance(memory, Memory):
+            raise TypeError("the memory of earlier rows is none")
+        check_can_update(memory)
+        _check_shape("inducing_inputs", memory.inducing_inputs, (None, None))
     U = model.inducing_inputs
     if U is not None:
         _check_shape("inducing_inputs", U, (None,) * (2 if U.shape.rank == 2 else 4))

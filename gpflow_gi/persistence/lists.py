@@ -25,6 +25,7 @@ from ..core.perceptron import Perceptron
 from ..inference.autoregressive import MaskedNetwork
 from ..kernels import nonlinearities
 from ..models import DeepGP
+from ..models.streaming import Memory
 from ..posteriors.pseudo_data import PseudoData
 from ..posteriors.triangle import RowUnits
 
@@ -124,6 +125,7 @@ def objects() -> tuple[type, ...]:
     ours = (implicit, inference, layers, posteriors, priors, kernels)
     return (
         DeepGP,
+        Memory,
         PseudoData,
         Convolution,
         MaskedNetwork,

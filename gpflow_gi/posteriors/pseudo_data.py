@@ -83,6 +83,13 @@ class PseudoData(gpflow.Module):
                 ),
             )
 
+    @property
+    def root_of_precision(self) -> tf.Tensor:
+        """T with Lambda = T T^T, of a posterior that all outputs share: [M, M]."""
+        if self.precision == "full":
+            return self._triangle.forward(self.pseudo_precision.unconstrained_variable)
+        return tf.linalg.diag(tf.sqrt(self.pseudo_precision))
+
     def regression(self, basis: Basis, outputs: slice) -> WhitenedGaussian:
         """The exact posterior of some of the outputs, given their pseudo-data at the basis' inputs.
 

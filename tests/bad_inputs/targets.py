@@ -812,6 +812,14 @@ _add(
     {"missing": "ignore"},
     {"missing": CHOICES},
 )
+_add(
+    "models",
+    "update",
+    lambda X, Y, **more: deep_gp(num_layers=1).update((X, Y), **more),
+    {"X": X, "Y": Y, "num_inducing": 2},
+    {"X": "array", "Y": "array", "num_inducing": COUNTS},
+    few=True,
+)
 for _name in ("elbo", "iwbo", "importance_weighted_terms"):
     _more = {} if _name == "elbo" else {"num_samples": 2}
     if _name == "importance_weighted_terms":

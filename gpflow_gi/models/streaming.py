@@ -1,0 +1,147 @@
+"""Data that arrive in parts: an earlier posterior as a summary of the rows that it was trained on.
+
+A posterior from global inducing points is the prior times pseudo-observations, layer by layer:
+
+    q_old / p_old = prod_l N(V_l | f_l(U_l-1) - m_l, Lambda_l^-1) / Z_l(U_l-1)
+    L_new = E_q log p(Y_new | f) + E_q log(q_old / p_old) - KL(q || p)  <=  log p(Y_new | Y_old)
+
+if q_old is exact (Bui, Nguyen & Turner, "Streaming sparse Gaussian process approximations",
+NeurIPS 2017, for one layer). The pseudo-observations stand for the earlier rows, which are no
+longer needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+from gpflow.base import Parameter
+
+from ..core.random import fold_in
+from ..kernels import KernelBasis
+from ..layers import Deterministic, GPLayer, LayerDraw
+from ..posteriors import GlobalInducing
+
+
+def check_can_update(model: Any) -> None:
+    """Check that a model's posterior is the prior times pseudo-observations.
+
+    :raises ValueError: if it is not; the message names the layer.
+    """
+    for i, layer in enumerate(model.layers, start=1):
+        if isinstance(layer, Deterministic):
+            continue
+        is_global = isinstance(layer, GPLayer) and isinstance(layer.posterior, GlobalInducing)
+        if not is_global or not layer.posterior.shared or layer.mixing is not None:
+            raise ValueError(
+                "update needs Gaussian process layers with GlobalInducing posteriors, one "
+                f"precision for all outputs and no mixing, but layer {i} is a "
+                f"{type(layer).__name__} with {type(layer.posterior).__name__}."
+            )
+
+
+class Memory(gpflow.Module):
+    """The pseudo-observations of an earlier posterior, none of them trained."""
+
+    def __init__(self, model: Any) -> None:
+        """Copy the model's layers.
+
+        :param model: a :class:`gpflow_gi.models.DeepGP` that can be updated.
+        """
+        super().__init__()
+        copy = gpflow.utilities.deepcopy(model)
+        self.layers = copy.layers
+        self.inducing_inputs = copy.inducing_inputs
+        gpflow.set_trainable(self, False)
+
+    def expected_log_ratio(self, model: Any, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
+        """E_q log(q_old / p_old), a mean over samples of the layers below the last: [], in nats.
+
+        :param model: the model whose q it is.
+        :param num_samples: S.
+        :param seed: [2].
+        """
+        F = tf.convert_to_tensor(self.inducing_inputs)
+        now = model.propagate(F, num_samples, fold_in(seed, 0), draw_all=True)
+        total = tf.zeros([], F.dtype)
+        for i, (layer, old) in enumerate(zip([*now.hidden, now.last], self.layers, strict=True)):
+            if isinstance(layer, Deterministic):
+                F = layer(F)
+            elif isinstance(layer, LayerDraw):
+                f, _ = layer.extend(F, fold_in(seed, 1 + i))
+                total += tf.reduce_mean(_log_ratio(old, F, f, None))
+                F = f
+            else:
+                total += tf.reduce_mean(_log_ratio(old, F, *layer.predict(F, full_cov=True)))
+        return total
+
+
+def _log_ratio(
+    old: GPLayer, F: tf.Tensor, mean: tf.Tensor, covariance: tf.Tensor | None
+) -> tf.Tensor:
+    """E log N(V | f - m, Lambda^-1) / Z for f ~ N(mean, covariance), summed over outputs.
+
+    With Lambda = T T^T and B = I + T^T K T, Z = N(V | 0, K + Lambda^-1), and per output
+
+        1/2 [ log|B| + |chol(B)^-1 T^T v|^2 - |T^T (v + m - f)|^2 - tr T^T cov T ]
+
+    :param F: the inputs of the layer, [M, D] or [S, M, D].
+    :param mean: [M, P] or [S, M, P].
+    :param covariance: [P, M, M] or [S, P, M, M]; None for zero.
+    :return: [] or [S].
+    """
+    T, V = old.posterior.root_of_precision, tf.convert_to_tensor(old.posterior.pseudo_outputs)
+    total = -tf.reduce_sum(tf.square(_transposed(T, V + old.mean(F) - mean)), axis=[-2, -1])
+    if covariance is not None:
+        total -= tf.einsum("mk,...pmn,nk->...", T, covariance, T)
+    for kernel, outputs in old.kernels:
+        K = KernelBasis(kernel, F, jitter_scale=old.jitter_scale).gram
+        B = tf.eye(tf.shape(T)[0], dtype=T.dtype) + _transposed(T, tf.matmul(K, T))
+        L = tf.linalg.cholesky(B)
+        v = tf.linalg.triangular_solve(L, _transposed(T, V[:, outputs]) + tf.zeros_like(L[..., :1]))
+        P = tf.cast(outputs.stop - outputs.start, T.dtype)
+        total += 2.0 * P * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(L)), axis=-1)
+        total += tf.reduce_sum(tf.square(v), axis=[-2, -1])
+    return 0.5 * total
+
+
+def _transposed(T: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+    """T^T values: [M, M] and [..., M, P] to [..., M, P]."""
+    return tf.einsum("mk,...mp->...kp", T, values)
+
+
+def add_inducing_points(model: Any, new: np.ndarray) -> None:
+    """Append inducing inputs; pseudo-outputs there start at the present mean, weakly held.
+
+    :param model: changed in place.
+    :param new: [M', D].
+    """
+    U = model.inducing_inputs.numpy()
+    F, G = tf.constant(U), tf.constant(new)
+    for layer in model.layers:
+        if isinstance(layer, Deterministic):
+            F, G = layer(F), layer(G)
+            continue
+        q = layer.condition(F)
+        below, (mean, variance) = q.predict(F)[0], q.predict(G)
+        posterior = layer.posterior
+        V = np.vstack([posterior.pseudo_outputs.numpy(), (mean - layer.mean(G)).numpy()])
+        weak = np.full(len(new), 1.0 / np.max(variance.numpy().mean(0) + 1e-6))
+        old = posterior.pseudo_precision.numpy()
+        if posterior.precision == "full":
+            Lambda = np.zeros((len(V), len(V)))
+            Lambda[: len(U), : len(U)] = old
+            Lambda[len(U) :, len(U) :] = np.diag(weak)
+        else:
+            Lambda = np.concatenate([old, weak])
+        layer.posterior = GlobalInducing(
+            len(V),
+            layer.output_dim,
+            pseudo_outputs=V,
+            pseudo_precision=Lambda,
+            precision=posterior.precision,
+        )
+        F, G = below, mean
+    model.inducing_inputs = Parameter(np.vstack([U, new]))
