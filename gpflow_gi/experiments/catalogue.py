@@ -75,6 +75,11 @@ EXPERIMENTS = {
             "gpflow_gi.experiments.eight_schools",
         ),
         Experiment(
+            "shift",
+            "calibration of posteriors on digits, also rotated and noised",
+            "gpflow_gi.experiments.shift",
+        ),
+        Experiment(
             "images",
             "classification of images, calibration, what is unknown (Table 1)",
             "gpflow_gi.experiments.images",
