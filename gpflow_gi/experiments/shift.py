@@ -228,10 +228,11 @@ def summary(results: Mapping[str, Any]) -> str:
                 f"{method['seconds']:.0f}",
             )
         )
-    measures = ("%", "log p", "ECE")
+    measures = ("%", "nats", "ECE")
+    levels = ("0", f"{SHOWN['rotated']}°", f"{SHOWN['noised']}")
     headers = (
         "",
-        *(f"{measure}\n{name}" for measure in measures for name in ("test", "rot.", "noise")),
+        *(f"{measure}\n{name}" for measure in measures for name in levels),
         "\ns",
     )
     lines = tabulate(rows, headers, disable_numparse=True, colalign=("left", *10 * ("right",)))
@@ -239,7 +240,7 @@ def summary(results: Mapping[str, Any]) -> str:
         f"{lines}\n\n"
         f"Accuracy in %, mean log density in nats, calibration error ({NUM_BINS} bins) on "
         f"{results['num_test']}\n"
-        f"test images: as they are, rotated by {SHOWN['rotated']} degrees, and with noise of "
+        f"test images: as they are (0), rotated by {SHOWN['rotated']} degrees, with noise of "
         f"{SHOWN['noised']}."
     )
 

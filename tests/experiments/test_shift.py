@@ -46,7 +46,7 @@ def test_measures_table_and_figure():
     assert one["ece"] == pytest.approx(0.07)
     assert one["log_density"] == pytest.approx(0.75 * np.log(0.82) + 0.25 * np.log(0.02))
     lines = study.summary(results).splitlines()
-    assert max(map(len, lines)) <= 88 and len(lines) == 3 + len(shift.METHODS) + 3
+    assert max(map(len, lines)) <= 80 and len(lines) == 3 + len(shift.METHODS) + 3
     assert lines[3].split() == ["MAP", *3 * ["75.0"], *3 * [f"{one['log_density']:.2f}"],
                                 *3 * ["0.070"], "1"]  # fmt: skip
     figure = shift.plot(results)
