@@ -83,6 +83,11 @@ EXPERIMENTS = {
             data=("bimodal", "heteroscedastic"),
         ),
         Experiment(
+            "shift",
+            "calibration of posteriors on digits, also rotated and noised",
+            "gpflow_gi.experiments.shift",
+        ),
+        Experiment(
             "images",
             "classification of images, calibration, what is unknown (Table 1)",
             "gpflow_gi.experiments.images",
