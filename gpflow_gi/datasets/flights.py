@@ -38,7 +38,7 @@ def airline(path: str | os.PathLike[str] | None = None) -> Table:
     (2013), but four months instead of the year, so that published numbers cannot be compared.
 
     The file is not published with this library, and there is no address to download it from. It is
-    a ``.npz`` of X [N, 8] and y [N], int16, and must have the SHA-256 of :data:`AIRLINE_SHA256`.
+    a ``.npz`` of X [N, 8] and y [N], int16, and must have the SHA-256 ``52575598...``.
 
     :param path: the file; None for ``airline/airline.npz`` in the folder that the environment
         variable ``GPFLOW_GI_DATA`` names.
