@@ -103,7 +103,9 @@ class Bounds(TrainingLoss):
     def bound_terms(
         self, data: tuple[Any, Any], num_samples: int | None = None, seed: Seed = None
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """The two terms of the bound, of which ``elbo`` is the difference.
+        """The two terms of the bound.
+
+        The first minus the second is :meth:`~gpflow_gi.models.Predictive.elbo`.
 
         The second is the KL divergence in closed form if the draws have one, otherwise its
         estimate, the mean of log q - log p. They may be NaN although the data are finite: training

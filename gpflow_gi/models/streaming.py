@@ -60,7 +60,7 @@ class Memory(gpflow.Module):
         """E_q log(q_old / p_old), a mean over samples of the layers below the last: [], in nats.
 
         :param model: the model whose q it is.
-        :param num_samples: S.
+        :param num_samples: S, the number of samples.
         :param seed: [2].
         """
         F = tf.convert_to_tensor(self.inducing_inputs)

@@ -15,6 +15,7 @@ RECORD = FitRecord(
 FIGURES = {
     "bound_terms": (RECORD,),
     "coverage_curve": (ONE,),
+    "density": (ONE, ONE, ONE),
     "function_draws": (ONE, ONE),
     "inducing_points": ([ONE[:, None], ONE[:, None]],),
     "pit_histogram": (ONE,),
