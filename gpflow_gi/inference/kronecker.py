@@ -150,21 +150,6 @@ class KroneckerGaussian(Gaussian):
             check_positive("scales", scale)
             self.scales.append(Parameter(scale, transform=positive(base="exp")))
 
-    @classmethod
-    def with_precision(
-        cls, model: DeepGP, mean: Any, curvature: Mapping[Any, Factors], num_samples: int
-    ) -> KroneckerGaussian:
-        """The Gaussian of precision I + curvature."""
-        factors = curvature.values()
-        return cls(
-            model,
-            mean,
-            [one.inputs for one in factors],
-            [one.outputs for one in factors],
-            [1 / tf.sqrt(1.0 + one.eigenvalues) for one in factors],
-            num_samples=num_samples,
-        )
-
     def sample(self, num_samples: int, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Draw theta = mean + root eps; see the base class."""
         shape = [num_samples, self.mean.shape[0]]
@@ -213,3 +198,18 @@ class KroneckerGaussian(Gaussian):
             parts.append(tf.reshape(function(*tensors, part), [-1, K * P]))
             start += K * P
         return tf.concat(parts, axis=1)
+
+
+def gaussian_of_curvature(
+    model: DeepGP, mean: Any, curvature: Mapping[Any, Factors], num_samples: int
+) -> KroneckerGaussian:
+    """The Gaussian of precision I + curvature, in whitened coordinates."""
+    factors = curvature.values()
+    return KroneckerGaussian(
+        model,
+        mean,
+        [one.inputs for one in factors],
+        [one.outputs for one in factors],
+        [1 / tf.sqrt(1.0 + one.eigenvalues) for one in factors],
+        num_samples=num_samples,
+    )

@@ -16,7 +16,7 @@ from ..core.validation import is_one_of, shown
 from ..models import DeepGP, Predictive
 from .curvature import gauss_newton, hessian, hessian_of, prior_hessian
 from .gaussian import Gaussian
-from .kronecker import KroneckerGaussian, gauss_newton_factors
+from .kronecker import gauss_newton_factors, gaussian_of_curvature
 from .linearised import Linearised
 from .log_joint import LogJoint
 from .map_estimate import search
@@ -306,7 +306,7 @@ def _result(
     log_joint, theta = mode.log_joint, mode.theta
     L = len(range(int(theta.shape[0]))[block])
     if isinstance(mode.curvature, Mapping):
-        q: Gaussian = KroneckerGaussian.with_precision(network, theta, mode.curvature, num_samples)
+        q: Gaussian = gaussian_of_curvature(network, theta, mode.curvature, num_samples)
         one = tf.ones([], theta.dtype)
         ones = tf.ones([len(mode.curvature)], theta.dtype)
         value = float(log_det(mode.curvature, one, ones, []))
