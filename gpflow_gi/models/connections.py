@@ -7,7 +7,7 @@ from typing import Any
 from gpflow.kernels import Coregion
 from gpflow.likelihoods import Likelihood
 
-from ..layers import Deterministic, GPLayer, Layer, Residual, RowLatents
+from ..layers import DenseLayer, Deterministic, GPLayer, Layer, Residual, RowLatents
 from ..layers.residual import every_layer
 from ..layers.weights import WeightLayer
 from ..posteriors import LocalInducing, Optimal
@@ -88,6 +88,10 @@ def _check_optimal(
     posterior = last.posterior
     if not isinstance(posterior, Optimal):
         return
+    if not isinstance(last, DenseLayer):
+        raise ValueError(
+            f"The posterior Optimal is for a DenseLayer, but the last layer is {describe(last)}."
+        )
     if not all(isinstance(layer, WeightLayer) for layer in hidden):
         raise ValueError(
             "Below a layer with the posterior Optimal there may be layers of weights only: rows "

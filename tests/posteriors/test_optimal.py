@@ -189,6 +189,14 @@ def test_layers_below_must_have_weights(data):
         DeepGP(layers, likelihood, num_data=N, inducing_inputs=data[0][:4])
 
 
+def test_the_last_layer_must_be_dense(data):
+    likelihood = gpflow.likelihoods.Gaussian()
+    process = gi.implicit.NetworkProcess(D, widths=(3,))
+    layer = gi.layers.ImplicitLayer(process, P, Optimal(*data, likelihood), num_draws=4)
+    with pytest.raises(ValueError, match="for a DenseLayer, but the last layer is ImplicitLayer"):
+        DeepGP([layer], likelihood, num_data=N)
+
+
 def test_likelihood_and_number_of_rows_are_the_models(data):
     likelihood = gpflow.likelihoods.Gaussian()
     layer = DenseLayer(D, P, Optimal(*data, likelihood))
