@@ -52,6 +52,7 @@ LONGEST = {
     "deep_gps_global_and_local",
     "depth",
     "moving_from_gpflow_and_gpflux",
+    "processes",
     "uci_from_the_command_line",
     "which_posterior",
 }

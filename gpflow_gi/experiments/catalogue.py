@@ -77,6 +77,12 @@ EXPERIMENTS = {
             "gpflow_gi.experiments.eight_schools",
         ),
         Experiment(
+            "implicit",
+            "implicit processes on data with two modes or varying noise",
+            "gpflow_gi.experiments.implicit",
+            data=("bimodal", "heteroscedastic"),
+        ),
+        Experiment(
             "images",
             "classification of images, calibration, what is unknown (Table 1)",
             "gpflow_gi.experiments.images",

@@ -9,7 +9,7 @@ import gpflow
 import tensorflow as tf
 
 from ..core.process import Functions, Process
-from ..core.random import fold_in
+from ..core.random import standard_normal
 from ..core.validation import widths_of_layers
 from ..kernels.nonlinearities import Nonlinearity, as_nonlinearity
 from ..layers import DenseLayer
@@ -53,16 +53,33 @@ class NetworkProcess(Process):
         dims = [self.input_dim, *widths_of_layers(widths), self.output_dim]
         self.layers = [DenseLayer(below, above, Factorised()) for below, above in pairwise(dims)]
 
+    @property
+    def size(self) -> int:
+        """L, the number of all weights."""
+        return sum(layer.num_weights * layer.output_dim for layer in self.layers)
+
     def functions(self, num_draws: int, seed: tf.Tensor) -> Functions:
+        z = standard_normal([num_draws, self.size], seed, gpflow.default_float())
+        return self.functions_of(z)
+
+    def functions_of(self, z: tf.Tensor) -> Functions:
+        """The network with weights mean + scale z.
+
+        :param z: whitened weights, [S, L], those of the first layer first; N(0, I) under the prior.
+        :return: functions from a tensor [N, D] to [S, N, P].
+        """
         draws = []
-        for i, layer in enumerate(self.layers):
-            q = layer.condition(tf.zeros([0, layer.input_dim], gpflow.default_float()))
-            draws.append(q.draw(num_draws, fold_in(seed, i)))
+        for layer in self.layers:
+            q = layer.posterior
+            K, P = q.mean.shape
+            own, z = z[:, : K * P], z[:, K * P :]
+            weights = q.mean + q.standard_deviation * tf.reshape(own, [-1, K, P])
+            draws.append(layer.draw_of(weights))
 
         def values(X: tf.Tensor) -> tf.Tensor:
             F = X
             for i, draw in enumerate(draws):
-                F = draw.rows(F if i == 0 else self.nonlinearity(F), seed)
+                F = draw(F if i == 0 else self.nonlinearity(F))
             return F
 
         return values

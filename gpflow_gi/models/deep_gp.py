@@ -249,11 +249,15 @@ class DeepGP(Predictive):
         return diagnostics.first_non_finite(self, *self.check_data(data), S, as_seed(seed))
 
     def why_no_density(self) -> str:
-        recorded = next(lay for lay in every_layer(self.layers) if not lay.has_density)
+        q = next(lay.posterior for lay in every_layer(self.layers) if not lay.has_density)
+        how = "train it with gpflow_gi.objectives.DensityRatioKL, and " if q.samples_outputs else ""
+        advice = (
+            f"{how}compare the model with others by predict_log_density of held-out rows, or give "
+            "the layer another posterior."
+        )
         return (
-            f"A layer has the posterior {type(recorded.posterior).__name__}, draws without a "
-            "density. Compare the model with others by predict_log_density of held-out rows, or "
-            "give the layer another posterior."
+            f"A layer has the posterior {type(q).__name__}, draws without a density. "
+            f"{advice[0].upper()}{advice[1:]}"
         )
 
     # ------------------------------------------------------------------------------------ inside

@@ -71,8 +71,7 @@ def test_a_network_without_hidden_layers_has_the_moments_of_its_weights(rng):
 
 def test_hidden_layers_are_independent_of_each_other():
     process = NetworkProcess(1, widths=(1,), nonlinearity="identity")
-    draws = [layer.condition(tf.zeros([0, 1], tf.float64)) for layer in process.layers]
-    assert len(draws) == 2
+    assert process.size == 4
     # f(x) = v (w x + b) + c has mean zero, and E f(1)^2 = E v^2 E (w + b)^2 + E c^2 = 1
     values = process.draw(4000)([[1.0]]).numpy()[:, 0, 0]
     assert_mean(values, 0.0)
