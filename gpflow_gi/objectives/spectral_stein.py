@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import tensorflow as tf
 
 
@@ -25,7 +27,10 @@ class SpectralStein:
         self._width = tf.sqrt(D) * median_distances(samples)
         self._scaled = samples / self._width
         K = self._kernel(self._scaled)
-        eigenvalues, U = tf.linalg.eigh(K)  # ascending
+        # TensorFlow's eigenvectors of NaN are an error; training looks for NaN in its results.
+        finite = tf.reduce_all(tf.math.is_finite(K))
+        one = tf.eye(tf.shape(K)[0], dtype=K.dtype)
+        eigenvalues, U = tf.linalg.eigh(tf.where(finite, K, one))  # ascending
         # The largest ones, until they have their share of the sum; without those of rounding.
         larger = tf.cumsum(eigenvalues, reverse=True, exclusive=True)
         used = (larger < share * tf.reduce_sum(eigenvalues)) & (eigenvalues > _ROUNDING * S)
@@ -36,9 +41,9 @@ class SpectralStein:
         G = tf.reduce_sum(K, axis=1)[:, None] * self._scaled - tf.matmul(K, self._scaled)
         floor = tf.where(used, eigenvalues, tf.ones_like(eigenvalues))
         weights = tf.where(used, 1.0 / tf.square(floor), tf.zeros_like(eigenvalues))
-        self._coefficients = -tf.matmul(
-            U, weights[:, None] * tf.matmul(U, G / self._width, transpose_a=True)
-        )
+        projected = weights[:, None] * tf.matmul(U, G / self._width, transpose_a=True)
+        nan = tf.constant(math.nan, K.dtype)
+        self._coefficients = tf.where(finite, -tf.matmul(U, projected), nan)
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         """The score at `X`, as a constant.

@@ -83,6 +83,12 @@ def test_the_units_of_the_samples_do_not_matter(rng):
     np.testing.assert_allclose(SpectralStein(moved)(moved), plain / scale, rtol=1e-5, atol=1e-7)
 
 
+def test_samples_that_are_not_finite_have_no_score(rng):
+    x = rng.normal(size=(5, 2))
+    x[2] = np.nan
+    assert np.all(np.isnan(SpectralStein(tf.constant(x))(tf.constant(x))))
+
+
 def linear(mean, scale):
     """f(x) = w x, with w ~ N(mean, scale^2), and N(0, 1) in the prior."""
     layer = gi.layers.DenseLayer(
