@@ -35,7 +35,7 @@ def draw(problem: str, num_rows: int, rng: np.random.Generator) -> tuple[Array, 
     it: without noise where sin(x) is zero.
 
     :param problem: one of :data:`PROBLEMS`.
-    :param num_rows: N.
+    :param num_rows: N, the number of rows.
     :param rng: NumPy's generator.
     :return: x and y, each [N, 1].
     """

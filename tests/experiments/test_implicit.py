@@ -23,7 +23,7 @@ def test_the_densities_of_the_data_are_those_they_are_drawn_from():
 
 def test_modes_are_found_where_they_are():
     rows = Rows.draw("bimodal", 200, 0)
-    x = np.array([[-3.8], [-1.0], [2.9]])
+    x = np.array([[-1.0], [1.3], [2.9]])
     assert implicit.separate(x).tolist() == [True, False, True]
     both = np.stack([rows.targets.transform(mean) for mean in branches(x)])
     narrow, wide = np.full_like(both, 0.02), np.full_like(both, 2.0)
