@@ -38,6 +38,7 @@ def build_sip(
 
     Columns of X and Y should be standardised (mean 0, standard deviation 1 over the training rows).
 
+    >>> import numpy as np
     >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
     >>> model = build_sip(X, X**3, num_inducing=10)
     >>> mean, variance = model.predict_y(X, num_samples=500)

@@ -230,23 +230,9 @@ def _by_adam(
     until_converged: bool,
     likelihood: Any,
 ) -> Trained:
-    build: Any = {
-        "svgp": architectures.build_sparse_gp,
-        "deep-gp": architectures.build_deep_gp,
-        "bnn": architectures.build_bnn,
-        "vip": architectures.build_vip,
-        "sip": architectures.build_sip,
-    }[method.model]
-    settings: dict[str, Any] = dict(method.settings)
-    budget = with_own_numbers(budget, settings.pop("train", {}))
-    objective = objective_from(settings.pop("objective", None))
-    if likelihood is not None:
-        settings["likelihood"] = likelihood
-        if method.model == "svgp":  # GPflow's draws noise for some likelihoods that no seed reaches
-            build = architectures.build_deep_gp
-            settings.update(num_layers=1, inference="local")
-    num_inducing = inducing_for(X, budget.num_inducing)
-    model = build(X, Y, num_inducing=num_inducing, seed=seed, **settings)
+    budget = with_own_numbers(budget, method.settings.get("train", {}))
+    objective = objective_from(method.settings.get("objective"))
+    model = build(method, X, Y, inducing_for(X, budget.num_inducing), seed, likelihood)
     with notes_not_warnings():
         record = train_by(
             budget,
@@ -287,6 +273,35 @@ def _all_weights(
         model=lambda: found.model,
         num_samples=found.num_components,
     )
+
+
+def build(
+    method: Method, X: Array, Y: Array, num_inducing: int, seed: int, likelihood: Any = None
+) -> Any:
+    """The model of a method that is trained by Adam, at its start.
+
+    :param method: of one of the kinds "svgp", "deep-gp", "bnn", "vip" and "sip".
+    :param X: [N, D], standardised.
+    :param Y: [N, 1], standardised.
+    :param num_inducing: number of inducing points.
+    :param seed: seed of the start.
+    :param likelihood: None for a Gaussian one.
+    """
+    function: Any = {
+        "svgp": architectures.build_sparse_gp,
+        "deep-gp": architectures.build_deep_gp,
+        "bnn": architectures.build_bnn,
+        "vip": architectures.build_vip,
+        "sip": architectures.build_sip,
+    }[method.model]
+    own = ("train", "objective")
+    settings = {name: value for name, value in method.settings.items() if name not in own}
+    if likelihood is not None:
+        settings["likelihood"] = likelihood
+        if method.model == "svgp":  # GPflow's draws noise for some likelihoods that no seed reaches
+            function = architectures.build_deep_gp
+            settings.update(num_layers=1, inference="local")
+    return function(X, Y, num_inducing=num_inducing, seed=seed, **settings)
 
 
 def with_own_numbers(budget: Budget, own: Mapping[str, Any]) -> Budget:

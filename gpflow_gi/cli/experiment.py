@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shutil
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,10 @@ def run(options: argparse.Namespace) -> int:
         check_results_folder(out, FILES)
     except ResultsFolderError as error:
         return say_error(str(error), MISUSED)
+    unfinished = out.with_name(f"{out.name}-unfinished")
     say(f"{experiment.name}: {experiment.description}.")
+    if experiment.is_resumable:
+        say(f"What is done so far is in {unfinished}{os.sep}; the same command goes on from there.")
     say("Loading TensorFlow ...")
     with import_noise_hidden():
         from gpflow_gi.datasets import DataError
@@ -107,6 +111,7 @@ def run(options: argparse.Namespace) -> int:
             data=options.data,
             seed=options.seed,
             announce=announce,
+            checkpoints=unfinished,
         )
     except DataError as error:
         return say_error(str(error), FAILED)
@@ -118,5 +123,7 @@ def run(options: argparse.Namespace) -> int:
             study.write(results, folder)
     except ResultsFolderError as error:
         return say_error(str(error), MISUSED)
+    if experiment.is_resumable:
+        shutil.rmtree(unfinished, ignore_errors=True)
     print(f"\nThe numbers and the figure are in {out}{os.sep}", flush=True)
     return 0

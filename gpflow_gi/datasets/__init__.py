@@ -8,6 +8,7 @@ from .diabetes import diabetes
 from .duplicates import rows_in_both
 from .elevation import elevation
 from .errors import DataError
+from .flights import airline, flights
 from .image_set import Images, as_images
 from .images import IMAGE_SETS, images
 from .splits import standard_split, train_test_split
@@ -26,9 +27,11 @@ __all__ = [
     "Standardiser",
     "Table",
     "UCISet",
+    "airline",
     "as_images",
     "diabetes",
     "elevation",
+    "flights",
     "images",
     "num_splits",
     "read_csv",

@@ -17,6 +17,7 @@ class Experiment:
         :mod:`gpflow_gi.experiments.study`.
     :param has_full: True if it has a version that is longer than the usual one.
     :param data: the data sets that it can use, if there is a choice; the first is the default.
+    :param is_resumable: True if its ``run`` takes a folder for unfinished work, ``checkpoints``.
     :param arguments: arguments of the module's ``run``, if other experiments use the same module.
     """
 
@@ -25,6 +26,7 @@ class Experiment:
     module: str
     has_full: bool = False
     data: tuple[str, ...] = ()
+    is_resumable: bool = False
     arguments: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -85,6 +87,13 @@ EXPERIMENTS = {
             "classification of images, calibration, what is unknown (Table 1)",
             "gpflow_gi.experiments.images",
             data=("digits", "cifar10"),
+        ),
+        Experiment(
+            "large",
+            "held-out measures against CPU time, for millions of rows",
+            "gpflow_gi.experiments.large",
+            data=("airline", "flights"),
+            is_resumable=True,
         ),
     )
 }

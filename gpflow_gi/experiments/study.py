@@ -2,7 +2,8 @@
 
 The module of an experiment has three functions::
 
-    run(*, fast, seed, announce, progress) -> dict    also full and data, if in the catalogue
+    run(*, fast, seed, announce, progress) -> dict    also full, data and checkpoints, if in the
+                                                      catalogue
     plot(results) -> matplotlib Figure
     summary(results) -> str
 
@@ -33,6 +34,7 @@ def run(
     seed: int = 0,
     announce: Callable[[str], None] = print,
     progress: bool = True,
+    checkpoints: Path | None = None,
 ) -> dict[str, Any]:
     """Run an experiment.
 
@@ -43,6 +45,8 @@ def run(
     :param seed: seed of the data, of the models' start and of training.
     :param announce: called with one line before each part of the work.
     :param progress: True to show progress bars.
+    :param checkpoints: folder for unfinished work of an experiment that can be resumed; others do
+        not use it.
     :return: the results as they are after reading from JSON, preceded by the experiment's name, the
         options, the versions of the software and the duration.
     :raises ValueError: if there is no such experiment, if it has no `full` version or no such
@@ -65,9 +69,10 @@ def run(
         options["data"] = data or experiment.data[0]
     if experiment.has_full:
         options["full"] = full
+    folder = {"checkpoints": checkpoints} if experiment.is_resumable else {}
     started = time.perf_counter()
     results = import_module(experiment.module).run(
-        **experiment.arguments, **options, announce=announce, progress=progress
+        **experiment.arguments, **options, **folder, announce=announce, progress=progress
     )
     everything = {
         "command": "experiment",

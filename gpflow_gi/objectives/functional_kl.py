@@ -35,10 +35,10 @@ class FunctionalKL(Objective):
 
     at measurement points X', new in each step, half of them from the rows of the step and half
     uniform in the box of the training inputs. Neither density is known: the gradient of the
-    divergence is E_q [(grad_f log q - grad_f log p) df], with both scores by
-    :class:`SpectralStein`, from draws with a little noise. **It is no bound, and has no value**:
-    only gradients are estimated, so that progress and record show the data term alone, by that
-    name. It does not fit the prior: keep its parameters fixed.
+    divergence is E_q [(grad_f log q - grad_f log p) df], with both scores by the spectral Stein
+    gradient estimator (Shi, Sun & Zhu 2018), from draws with a little noise. **It is no bound, and
+    has no value**: only gradients are estimated, so that progress and record show the data term
+    alone, by that name. It does not fit the prior: keep its parameters fixed.
 
     :param measurement_points: K, the number of points; or a function from X [B, D], the rows of the
         step, and a seed [2] to points [K, D], in TensorFlow operations.

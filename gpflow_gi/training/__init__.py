@@ -5,12 +5,14 @@ from .convergence import NoRise
 from .fit import fit
 from .guard import NonFiniteError
 from .learning_rate import LinearTail
+from .narrow_rows import NarrowRows
 from .record import ConvergenceWarning, FitRecord, Recovery, RecoveryWarning, Report, Stop
 
 __all__ = [
     "ConvergenceWarning",
     "FitRecord",
     "LinearTail",
+    "NarrowRows",
     "NoRise",
     "NonFiniteError",
     "Recovery",

@@ -10,6 +10,7 @@ import tensorflow as tf
 from ..core.random import Seed
 from ..objectives.objective import Objective
 from .convergence import NoRise, stop_rule
+from .narrow_rows import NarrowRows
 from .record import ConvergenceWarning, FitRecord, Report
 from .run import Run
 from .settings import Settings, objective_of
@@ -17,7 +18,7 @@ from .settings import Settings, objective_of
 
 def fit(
     model: Any,
-    data: tuple[Any, Any],
+    data: tuple[Any, Any] | NarrowRows,
     *,
     steps: int,
     batch_size: int | None = None,
@@ -65,7 +66,8 @@ def fit(
     :param model: :class:`gpflow_gi.models.DeepGP` or another model with ``bound_terms(data,
         num_samples, seed)``, or :class:`gpflow.models.SVGP`. It is trained in place.
     :param data: X [N, D], or images [N, H, W, C], and Y [N, Q]; cast to
-        ``gpflow.default_float()``.
+        ``gpflow.default_float()``. Or :class:`~gpflow_gi.training.NarrowRows`, of which only the
+        rows of a step are cast.
     :param steps: total number of steps, at most. A resumed run takes the missing ones.
     :param batch_size: rows per step, drawn without replacement; each epoch drops the remainder.
         None, or N and above, for all rows.
@@ -86,7 +88,7 @@ def fit(
     :param objective: the objective to maximise: :class:`~gpflow_gi.objectives.Elbo` by default,
         another of :mod:`gpflow_gi.objectives`, or your own subclass of
         :class:`~gpflow_gi.objectives.Objective`. Progress and record call only the first one ELBO.
-        For the others they also show the ELBO.
+        For the others they also show the ELBO, where the model has one.
     :param temperature: T; short for ``objective=TemperedBound(T)`` if it is not 1.
     :param augment: short for ``objective=AugmentedBound(augment, temperature=temperature)``:
         :func:`gpflow_gi.training.augmented`, or another function of rows and a seed.

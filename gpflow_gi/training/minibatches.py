@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import tensorflow as tf
@@ -28,6 +29,8 @@ class Minibatches:
     :param seed: seed of the run, [2].
     :param jit_compile: True if XLA will compile it. The permutations are then different.
     :param num_replicas: number of replicas that share each step.
+    :param convert: function from the rows of a step in the type of `data` to those that it uses;
+        None for the same.
     """
 
     def __init__(
@@ -37,7 +40,9 @@ class Minibatches:
         seed: tf.Tensor,
         jit_compile: bool = False,
         num_replicas: int = 1,
+        convert: Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor]] | None = None,
     ) -> None:
+        self._convert = convert
         self.data = data
         self.seed = seed
         self.streams = Streams(seed, num_replicas)
@@ -49,7 +54,9 @@ class Minibatches:
 
     def of(self, data: tuple[tf.Tensor, tf.Tensor], seed: tf.Tensor) -> Minibatches:
         """The same of other data of these shapes, or of placeholders for them."""
-        return Minibatches(data, self._batch_size, seed, self._jit_compile, self._num_replicas)
+        return Minibatches(
+            data, self._batch_size, seed, self._jit_compile, self._num_replicas, self._convert
+        )
 
     def initially(self) -> Held:
         """No permutation yet: the first step draws it."""
@@ -63,7 +70,7 @@ class Minibatches:
         :return: X [B, D] and Y [B, P]; what to pass at the next step.
         """
         if self._batch_size is None:
-            return self.data, held
+            return self._converted(*self.data), held
         epoch = step // self._steps_per_epoch
         permutation = tf.cond(
             tf.equal(epoch, held[0]), lambda: held[1], lambda: self._permutation(epoch)
@@ -72,7 +79,10 @@ class Minibatches:
         # A slice would do, but outside a loop XLA compiles a new one for every position.
         rows = tf.gather(permutation, first + tf.range(self._batch_size))
         X, Y = self.data
-        return (tf.gather(X, rows), tf.gather(Y, rows)), (epoch, permutation)
+        return self._converted(tf.gather(X, rows), tf.gather(Y, rows)), (epoch, permutation)
+
+    def _converted(self, X: tf.Tensor, Y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return (X, Y) if self._convert is None else self._convert(X, Y)
 
     def _permutation(self, epoch: tf.Tensor) -> tf.Tensor:
         seed = fold_in(self.streams.permutations, epoch)

@@ -18,6 +18,7 @@ from .description import describe_function, describe_model
 from .guard import Snapshots
 from .learning_rate import Schedule, describe_optimizer, make_optimizer, plain_number
 from .minibatches import Minibatches, check_num_data
+from .narrow_rows import NarrowRows
 from .pace import Pace
 from .progress import Progress
 from .record import FitRecord, Report, Stop
@@ -43,7 +44,8 @@ class Run:
         self._objective = objective = settings.objective
         self._replicas = replicas = Replicas(settings.strategy)
         objective.check(model, settings.num_samples)
-        data = check_data(data)
+        narrow = data if isinstance(data, NarrowRows) else None
+        data = check_data(data) if narrow is None else narrow.tensors
         self._num_rows = num_rows = int(data[0].shape[0])
         batch_size = settings.batch_size
         if batch_size is not None and batch_size >= num_rows:
@@ -51,7 +53,9 @@ class Run:
         replicas.check_settings(batch_size or num_rows, settings)
         seed = as_seed(settings.seed)
         check_num_data(model, num_rows, batch_size is not None or replicas.num > 1)
-        if hasattr(model, "check_data"):
+        if narrow is not None:
+            _check_narrow(narrow, model, objective)
+        elif hasattr(model, "check_data"):
             # Images stay images here, for `augment`.
             data = data[0], model.check_data(data)[1]
         if objective.augment is not None:
@@ -59,7 +63,7 @@ class Run:
 
         replicas.check_variables("model", model.variables)
         with replicas.scope():
-            objective.build(model, data)
+            objective.build(model, data if narrow is None else narrow.converted(*data))
             if objective.auxiliary_optimizer is not None:
                 objective.auxiliary_optimizer.build(list(objective.auxiliary_variables))
         replicas.check_variables("objective", variables_of(objective))
@@ -78,11 +82,18 @@ class Run:
             variables,
             self._optimizer,
             schedule,
-            Minibatches(data, batch_size, seed, settings.jit_compile, replicas.num),
+            Minibatches(
+                data,
+                batch_size,
+                seed,
+                settings.jit_compile,
+                replicas.num,
+                None if narrow is None else narrow.converted,
+            ),
             replicas,
             kl_warmup=settings.kl_warmup,
             jit_compile=settings.jit_compile,
-            kind=self._kind(model, data, batch_size, schedule, variables),
+            kind=self._kind(model, data, batch_size, schedule, variables, narrow),
         )
         S = settings.num_samples
         described = {
@@ -101,6 +112,8 @@ class Run:
         self._checkpoints = None
         if settings.checkpoint_dir is not None:
             described.update(describe_parameters(model), **describe_data(data))
+            if narrow is not None:
+                described["the standardisation's checksum"] = narrow.checksum()
             self._checkpoints = self._open_checkpoints(model, described)
             self.record = self._checkpoints.restore() or self.record
         if self.step > settings.steps:
@@ -131,6 +144,7 @@ class Run:
         batch_size: int | None,
         schedule: Schedule | None,
         variables: list[tf.Variable],
+        narrow: NarrowRows | None,
     ) -> Hashable | None:
         """The kind of compiled loop: see :func:`~gpflow_gi.training.compiled_loop.kind_of`."""
         settings = self._settings
@@ -144,6 +158,7 @@ class Run:
             "jit_compile": settings.jit_compile,
             "objective": self._objective,
             "schedule": schedule,
+            "scales": None if narrow is None else narrow.scales,
         }
         return kind_of(model, parts, self._optimizer, variables)
 
@@ -259,3 +274,14 @@ class Run:
     def _save(self) -> None:
         if self._checkpoints is not None:
             self._checkpoints.save(self.record)
+
+
+def _check_narrow(rows: NarrowRows, model: Any, objective: Any) -> None:
+    """Check that a model takes such rows, by the first of them.
+
+    :raises ValueError: if it does not, or if the rows would be augmented.
+    """
+    if hasattr(model, "check_data"):
+        model.check_data(rows.converted(*(part[:1] for part in rows.tensors)))
+    if objective.augment is not None:
+        raise ValueError("augment is for images, which NarrowRows does not hold.")

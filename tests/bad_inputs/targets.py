@@ -231,6 +231,10 @@ def _fit(X: Any = X, Y: Any = Y, model: Any = None, **settings: Any) -> Any:
     return gi.fit(model, (X, Y), **arguments)
 
 
+def _fit_narrow(rows: Any) -> Any:
+    return gi.fit(deep_gp(num_layers=1), rows, steps=2, progress=False)
+
+
 _add("training", "fit", _fit, {"X": X, "Y": Y}, {"X": "array", "Y": "array"})
 _add(
     "training",
@@ -329,6 +333,14 @@ _add(
         "num_test_draws": COUNTS,
         "seed": SEEDS,
     },
+)
+_add(
+    "training",
+    "NarrowRows",
+    lambda X, Y, **arguments: _fit_narrow(gi.training.NarrowRows(X, Y, **arguments)),
+    {"X": X, "Y": Y},
+    {"X": "array", "Y": "array"},
+    few=True,
 )
 _add(
     "training",
@@ -1165,6 +1177,7 @@ _add(
     {"num_train": 5, "seed": 0},
     {"num_train": COUNTS, "seed": SEEDS},
 )
+_add("datasets", "airline", datasets.airline, {}, {"path": PATHS})
 for _name in ("uci_table", "uci_set", "num_splits", "images"):
     _add("datasets", _name, getattr(datasets, _name), {}, {"name": NAMES})
 _add(

@@ -59,7 +59,7 @@ def test_catalogue_answers_without_heavy_imports():
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == [
         "toy", "toy-iwbo", "prior-scale", "num-inducing", "deep-linear", "global-local",
-        "posteriors", "eight-schools", "implicit", "images",
+        "posteriors", "eight-schools", "implicit", "images", "large",
     ]  # fmt: skip
 
 
@@ -86,6 +86,16 @@ def test_data_is_a_choice_where_there_is_one(fake):
     for data in (None, "this", "that"):
         study.run("fake-data", data=data, announce=lambda line: None)
     assert [call["data"] for call in fake.calls] == ["this", "this", "that"]
+
+
+def test_a_folder_for_unfinished_work_reaches_those_that_can_be_resumed(
+    fake, monkeypatch, tmp_path
+):
+    resumed = Experiment("fake-resumed", "Nothing.", "fake_experiment", is_resumable=True)
+    monkeypatch.setitem(EXPERIMENTS, "fake-resumed", resumed)
+    for name in ("fake", "fake-resumed"):
+        study.run(name, announce=lambda line: None, checkpoints=tmp_path)
+    assert "checkpoints" not in fake.calls[0] and fake.calls[1]["checkpoints"] == tmp_path
 
 
 def test_results_are_plain_and_say_what_made_them(fake):
