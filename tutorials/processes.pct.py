@@ -115,6 +115,11 @@ for num_layers in (1, 2):
         print(f"{num_layers} layers, {steps} more steps: per row {per_row(vip)}")
 
 # %% [markdown]
+# With more steps the bound goes on rising, in one layer above what any prediction of new rows can have, while the
+# log density of new rows falls. So keep some rows aside, and stop where their log density is best; and do not compare
+# this bound with that of a model whose prior has few parameters.
+
+# %% [markdown]
 # ## Two modes
 #
 # Data from two branches. A Gaussian prediction can only cover both.

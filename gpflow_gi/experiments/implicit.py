@@ -193,8 +193,8 @@ def measure(prediction: _Components, rows: Rows, inputs: np.ndarray) -> dict[str
         "noise_deviation": prediction.noise_deviation * float(rows.targets.scale[0]),
         "prediction": [rows.targets.inverse(one)[:, 0].tolist() for one in y[:100]],
     }
-    apart = separate(inputs)
-    if np.any(apart):
+    if rows.problem == "bimodal":
+        apart = separate(inputs)
         both = has_both_modes(mean[:, apart], variance[:, apart], inputs[apart], rows)
         result["both_modes"] = float(np.mean(both))
     return result
