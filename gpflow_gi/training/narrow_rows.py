@@ -59,7 +59,10 @@ class NarrowRows:
     ) -> NarrowRows:
         """Collect rows that come in parts: of a ``tf.data.Dataset``, or of a file of Parquet.
 
-        For Parquet, ``pyarrow.parquet.ParquetFile(file).iter_batches()`` gives parts of a table.
+        For Parquet, with the names `x` and `y` of columns::
+
+            frames = (part.to_pandas() for part in pyarrow.parquet.ParquetFile(file).iter_batches())
+            NarrowRows.from_batches(((frame[x], frame[y]) for frame in frames), num_rows)
 
         :param batches: pairs of X [B, D] and Y [B, Q].
         :param num_rows: the number of rows of all together, N.
