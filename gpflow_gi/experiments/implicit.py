@@ -279,7 +279,7 @@ def summary(results: Mapping[str, Any]) -> str:
     N = results["settings"]["num_rows"]
     text = (
         f"{lines}\n\n"
-        f"Means over {N} test rows, in units of y; noise: the likelihood's standard deviation.\n"
+        f"Means over {N} test rows, in units of y; noise: its learned standard\ndeviation. "
         f"The true log density of these rows is {results['true_log_density']:.3f}."
     )
     if results["problem"] != "bimodal":
