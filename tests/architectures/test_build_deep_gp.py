@@ -228,6 +228,7 @@ def test_classifiers_start_at_the_labels(build, num_classes, rng):
     assert np.mean(label == Y) > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["build_deep_gp", "build_sparse_gp", "build_bnn"])
 def test_columns_that_are_not_standardised_are_warned_of(name, rng):
     build = getattr(gi.architectures, name)

@@ -24,6 +24,7 @@ def test_one_layer_starts_at_the_evidence(data):
     np.testing.assert_allclose(model.elbo(data), gpr.log_marginal_likelihood(), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["full", "factorised", "global", ["full", "global"]])
 @pytest.mark.parametrize("process", ["network", "sampler"])
 def test_deep_ones_start_near_the_targets(data, inference, process):

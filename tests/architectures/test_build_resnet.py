@@ -77,6 +77,7 @@ def test_it_trains(data):
     assert model.elbo(data, num_samples=10, seed=0) > before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", INFERENCE)
 def test_a_spatial_prior_is_for_the_convolutions(data, inference):
     model = build(data, num_blocks=1, inference=inference, prior="spatial", prior_scale=0.5)

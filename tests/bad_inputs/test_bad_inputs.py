@@ -109,7 +109,7 @@ def test_every_public_function_has_cases():
         "FlowStep", "Planar", "RadialStep", "InverseAutoregressive", "NeuralAutoregressive",
         "DataRows", "Process", "RowLatents",
         # Without arguments.
-        "diabetes",
+        "diabetes", "flights",
     }  # fmt: skip
     for module in (
         gi.architectures, gi.datasets, gi.design, gi.estimators, gi.implicit, gi.inference,

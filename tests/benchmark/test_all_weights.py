@@ -67,6 +67,7 @@ def test_a_network_without_hidden_layers_is_linear_regression(name):
         assert record["standard_errors"]["elbo"] == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -149,6 +150,7 @@ def test_many_weights_have_a_diagonal_covariance():
         assert (q.root is not None) == is_full and (q.diagonal is None) == is_full
 
 
+@pytest.mark.slow
 def test_few_rows_keep_the_noise_at_its_start():
     A, Y, *_ = standardised()
     found = all_weights.find(method("bnn-map", widths=[2]).settings, TINY, A[:4, :D], Y[:4], seed=0)

@@ -275,6 +275,7 @@ def one_bad_set(tmp_path, monkeypatch):
     return sweep_of(tmp_path, ["first", "second", "third"])
 
 
+@pytest.mark.slow
 def test_one_bad_set_is_named_and_the_others_are_reported(one_bad_set, capsys):
     assert main(["report", str(one_bad_set)]) == 1
     said = capsys.readouterr()
@@ -305,6 +306,7 @@ def test_nothing_but_bad_sets(tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "report").exists()
 
 
+@pytest.mark.slow
 def test_sets_that_are_bad_only_together(tmp_path, monkeypatch, capsys):
     draw = files.dot_plot
 

@@ -146,6 +146,7 @@ def test_another_budget_is_another_trial(folder, counts):
     assert Counter(lines(counts, "begun")) == dict.fromkeys(TITLES, 2)
 
 
+@pytest.mark.slow
 def test_failures_are_kept_and_retried_when_asked(folder, counts, tmp_path, capsys):
     crash = {"a 0 n": "raise", "b 1 m": "kill", "b 2 n": "exit"}
     budget = {"counts": counts, "crash": crash}

@@ -195,6 +195,7 @@ def test_exact_gps_where_one_start_is_not_enough(name, split, at_least):
     assert run_trial(name, split, "gp")["metrics"]["elbo"] > at_least
 
 
+@pytest.mark.slow
 def test_the_unit_of_the_target_moves_metrics_as_it_should(exact_gp):
     one, hundred = exact_gp["metrics"], run_trial(sine(unit=100.0), 0, "gp", TINY)["metrics"]
     for name in METRICS:

@@ -23,6 +23,7 @@ def test_the_scaling_is_that_of_repeated_rows():
     np.testing.assert_allclose(weighted.scale, Standardiser.fit(X[rows]).scale, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_fit_maximises_the_bound_of_repeated_rows():
     model = BNNRegressor((3,), **{**SMALL, "steps": 1}).fit(X, y, sample_weight=TIMES)
     report = model.fit_record_.reports[-1]
@@ -47,6 +48,7 @@ def test_a_fit_maximises_the_bound_of_repeated_rows():
     np.testing.assert_allclose(report.objective, expected, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_rows_of_weight_zero_are_not_there():
     there = TIMES > 0
     one = BNNRegressor((3,), **SMALL).fit(X, y, np.where(there, 1.0, 0.0))

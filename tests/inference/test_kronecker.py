@@ -30,6 +30,7 @@ def dense(factors):
     ).to_dense()
 
 
+@pytest.mark.slow
 def test_for_one_layer_it_is_the_exact_posterior(network, data):  # noqa: F811
     mean, covariance, evidence = exact(data)
     found = laplace(network, data, structure="kron")

@@ -247,6 +247,7 @@ def test_dropout_sets_units_to_zero(rng):
     assert np.all(np.isfinite(found.model.predict_y(X, 10, seed=0)[1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["radial", "planar", "neural-autoregressive", "dropout"])
 def test_files_keep_them(network, data, family, tmp_path):  # noqa: F811
     model = network

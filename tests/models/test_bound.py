@@ -112,6 +112,7 @@ def test_inducing_outputs_and_rows_are_values_of_one_function(kind, rng):
     assert np.all(np.abs(second - covariance[0]) < 5 * error + 1e-5)
 
 
+@pytest.mark.slow
 def test_minibatches_are_unbiased(rng):
     X, Y = random_data(rng, N=12)
     batches = [(X[i : i + 3], Y[i : i + 3]) for i in range(0, 12, 3)]

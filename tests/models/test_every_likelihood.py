@@ -163,7 +163,8 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     def check(integral: str) -> None:
         of_all_samples = getattr(integration, integral)
 
-        def both(likelihood, X, mean, variance, *Y_and_seed) -> Any:
+        def both(likelihood, X, mean, variance, *Y_and_seed, missing=False) -> Any:
+            assert not missing
             result = of_all_samples(likelihood, X, mean, variance, *Y_and_seed)
             *Y, seed = Y_and_seed
             assert mean.shape[:2] == [S, N]

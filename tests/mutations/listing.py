@@ -126,8 +126,8 @@ MUTATIONS = [
     # ----------------------------------------------------------------------------------- layers
     Mutation(
         "moments of a layer without its mean function",
-        "return self._layer.mean(X) + mean, variance",
-        "return mean, variance",
+        "mean = self._layer.mean(X) + self._layer.mix(mean)",
+        "mean = self._layer.mix(mean)",
         "layers/test_gp.py models/test_exact_limits.py",
     ),
     Mutation(
@@ -206,8 +206,8 @@ MUTATIONS = [
     ),
     Mutation(
         "importance weights upside down",
-        "draws(X, seed), Y) + ratio",
-        "draws(X, seed), Y) - ratio",
+        "log_weight = _log_likelihood(model, X, F, Y) + ratio",
+        "log_weight = _log_likelihood(model, X, F, Y) - ratio",
         "models/test_importance.py",
     ),
     Mutation(
@@ -224,8 +224,8 @@ MUTATIONS = [
     ),
     Mutation(
         "the mean over rows, not the sum, in a sample's log likelihood",
-        "tf.reduce_sum(tf.reshape(values, tf.shape(F)[:-1]), axis=-1)",
-        "tf.reduce_mean(tf.reshape(values, tf.shape(F)[:-1]), axis=-1)",
+        "tf.reduce_sum(_log_prob_of_rows(likelihood, X, F, F, Y), axis=-1)",
+        "tf.reduce_mean(_log_prob_of_rows(likelihood, X, F, F, Y), axis=-1)",
         "models/test_importance.py",
     ),
     Mutation(

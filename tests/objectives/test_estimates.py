@@ -43,6 +43,7 @@ def test_many_estimates_make_tensorflow_say_nothing(caplog):
     assert not caplog.records
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_iwbo_is_a_mean_over_repetitions_with_its_standard_error():
     model = build_bnn(X, Y, widths=[4], num_inducing=5)

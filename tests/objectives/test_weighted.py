@@ -57,6 +57,7 @@ def test_of_a_sparse_gp():
     np.testing.assert_allclose(first - kl, model.elbo(batch), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_weights_of_one_change_nothing(tmp_path):
     settings = {"steps": 7, "batch_size": 2, "kl_warmup": 3, "seed": 4}
     one, other = network(N), network(N)
@@ -71,6 +72,7 @@ def test_weights_of_one_change_nothing(tmp_path):
               checkpoint_dir=tmp_path)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_each_row_keeps_its_weight_in_minibatches():
     """Rows of weight zero leave no trace, wherever a permutation puts them."""
     weights = np.array([1.0, 1, 0, 0, 1, 0])

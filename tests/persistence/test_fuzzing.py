@@ -121,12 +121,20 @@ def description(model):
     return json.loads(json.dumps(encoder.describe(model, "model"))), encoder.arrays
 
 
+ADDED = {"mixing": None, "missing": "error", "memory": None}
+"""Attributes, beside jitter_scale, that parts in files of version 0.1.0 do not have."""
+
+
 def is_what_is_described(model, path):
     """True if a model is written as in the file, except for additions of constructors."""
     architecture, arrays = parts(path)
     found, values = description(model)
-    for node in nodes(found):  # a variable that layers in files of version 0.1.0 do not have
-        scale = node.get("attributes", {}).pop("jitter_scale", None)
+    for node in nodes(found):
+        attributes = node.get("attributes", {})
+        for name, value in ADDED.items():
+            if name in attributes and attributes[name] == value:
+                del attributes[name]
+        scale = attributes.pop("jitter_scale", None)
         if scale is not None:
             del values[scale["variable"]]
     for node in nodes(architecture["model"]):

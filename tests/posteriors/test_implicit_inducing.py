@@ -155,7 +155,7 @@ def test_wrong_samplers_and_layers_are_refused_in_words():
         ImplicitInducing(Z, NoiseNetwork(7))
     with pytest.raises(ValueError, match="noise_variance must be positive"):
         ImplicitInducing(Z, NoiseNetwork(5), noise_variance=0.0)
-    with pytest.raises(ValueError, match="GPLayer or an ImplicitLayer"):
+    with pytest.raises(ValueError, match="GPLayer without mixing, or an ImplicitLayer"):
         gi.layers.DenseLayer(1, 1, ImplicitInducing(Z, NoiseNetwork(5)))
     with pytest.raises(ValueError, match="output_dim=2; they must be equal"):
         ImplicitLayer(NetworkProcess(1), 1, ImplicitInducing(Z, NoiseNetwork(10)))

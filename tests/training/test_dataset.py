@@ -20,6 +20,7 @@ def batches(size=B, rows=(X, Y)):
     return tf.data.Dataset.from_tensor_slices(rows).batch(size)
 
 
+@pytest.mark.slow
 def test_one_batch_of_all_rows_is_the_same_as_arrays():
     one, other = LinearModel(N), LinearModel(N)
     settings = {"steps": 130, "kl_warmup": 3, "seed": 4, "learning_rate": 0.05}
@@ -47,6 +48,7 @@ def test_steps_take_the_batches_in_turn_and_begin_again():
     assert_same(model, by_hand, 1e-10)
 
 
+@pytest.mark.slow
 def test_the_division_into_calls_has_no_effect(monkeypatch):
     one, other = LinearModel(N), LinearModel(N)
     train(one, batches(), steps=300)

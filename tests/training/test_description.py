@@ -130,6 +130,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 def test_models_are_told_apart_and_the_same_again_is_the_same():
     described = {name: describe_model(build()) for name, build in MODELS.items()}
     for name in ("plain", "local kernel", "lambda", "keras", "keras functional", "prior"):
