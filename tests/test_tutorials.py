@@ -49,10 +49,12 @@ def test_notebooks_are_in_step(source):
 LONGEST = {
     "bayesian_neural_networks",
     "classification_and_images",
+    "conditional_densities",
     "deep_gps_global_and_local",
     "depth",
     "moving_from_gpflow_and_gpflux",
     "processes",
+    "sequential_design",
     "uci_from_the_command_line",
     "which_posterior",
 }

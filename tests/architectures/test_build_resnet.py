@@ -91,7 +91,7 @@ def test_a_spatial_prior_is_for_the_convolutions(data, inference):
     assert np.isfinite(model.elbo(data, seed=0))
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.compiled
 @pytest.mark.parametrize("inference", ["global", "factorised -> global"])
 def test_it_trains_with_a_spatial_prior(data, inference):

@@ -113,7 +113,7 @@ def check(folder, names):
     return made
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_odd_names_of_data_sets(tmp_path):
     check(sweep_of(tmp_path, ODD), ODD)
 

@@ -172,7 +172,7 @@ def test_a_likelihood_that_is_not_one_over_classes():
             BNNClassifier((4,), **SMALL, likelihood=likelihood).fit(X, y)
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_going_on_with_the_model_of_the_last_fit(mixed, price):
     model = BNNRegressor((4,), **{**SMALL, "steps": 30}, warm_start=True).fit(mixed, price)
     first, scaling = model.model_, model.input_scaling_

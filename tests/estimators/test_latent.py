@@ -8,6 +8,7 @@ from gpflow_gi.estimators import DeepGPRegressor
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.longest
 def test_latent_variables_of_rows(rng):
     X, y = rng.normal(size=(20, 1)), rng.normal(size=20)
     settings = {"num_inducing": 5, "steps": 4, "num_posterior_samples": 4, "random_state": 0}

@@ -131,7 +131,7 @@ def test_what_is_swept_over(made_up, fast):
     assert all(len(call[0].X) == 100 for call in made_up)
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.parametrize(
     "parameter, values", [("prior_scale", (0.5, 2.0)), ("num_inducing", (1, 4))]
 )

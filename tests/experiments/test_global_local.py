@@ -75,7 +75,7 @@ def test_what_is_built(case):
         assert all((layer.mean_function is not None) == has_skips for layer in model.layers[:-1])
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_a_run_of_everything(monkeypatch):
     monkeypatch.setattr(global_local, "FAST", TINY)
     monkeypatch.setattr(global_local, "fit", lambda *_, **__: None)  # models at their starts

@@ -125,7 +125,7 @@ def test_many_weights_need_no_matrix_of_all(rng):
     assert np.all(found.model.predict_f(rows[0])[1] > 0)
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_noise_that_is_chosen_is_that_of_the_data(rng):
     """Of a linear model, where the evidence is exact: no other noise has a larger one."""
     weights = rng.normal(size=(D, 1))

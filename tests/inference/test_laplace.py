@@ -138,7 +138,7 @@ def test_the_linearised_predictive_is_a_gaussian_process(rng):
     assert np.all(np.abs(samples.mean(0) - f[:, 0]) < 5 * error)
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_the_marginal_likelihood_rises_with_its_prior_precision(rng):
     X = rng.normal(size=(N, D))
     data = X, np.sin(2 * X[:, :1])  # noqa: F811

@@ -277,7 +277,7 @@ def test_the_model_is_left_alone(rng):
 # -------------------------------------------------------------------------- warnings and errors
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_warnings(rng):
     # Almost no noise and no time to find out.
     with pytest.warns(UserWarning) as caught:

@@ -179,7 +179,8 @@ def test_a_normal_target_is_found_by_every_family(family):
     assert float(found.model.elbo(None, 2000, seed=0)) == pytest.approx(elbo)
     assert elbo <= float(found.model.iwbo(None, 2000, seed=0)) < 1.1
     again = variational(target, family=family, steps=800, learning_rate=0.05, width=8, flow_steps=2)
-    np.testing.assert_array_equal(again.objective, found.objective)
+    # Several threads may round the sums of the largest family in another order.
+    np.testing.assert_allclose(again.objective, found.objective, rtol=1e-12)
 
 
 def test_a_mixture_finds_two_modes():

@@ -151,7 +151,7 @@ def test_the_basis_is_the_scaled_units(bias, scale, rng):
     np.testing.assert_allclose(basis.variance(X), np.sum(units(X) ** 2, -1))
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_a_learned_scale_is_flagged_and_trained(rng):
     X, Y = rng.normal(size=(20, D)), rng.normal(size=(20, 1))
     prior = gi.priors.NealPrior(0.5, learn_scale=True)

@@ -245,7 +245,7 @@ def test_checkpoints_hold_the_network(model, rng, tmp_path):
     np.testing.assert_array_equal(expected, model.predict_f(X, seed=0)[0])
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_a_run_resumes_with_the_network(rng, tmp_path):
     data = random_data(rng, N)
     tf_keras.utils.set_random_seed(0)

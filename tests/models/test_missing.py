@@ -122,7 +122,7 @@ def test_gradients_are_finite_under_every_likelihood(model, data, likelihood):
 # -------------------------------------------------------------------------------------- interface
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_training_building_and_estimates(data):
     model = gi.architectures.build_deep_gp(*data, num_inducing=4, missing="ignore")
     gi.fit(model, data, steps=2, batch_size=3, progress=False)

@@ -92,7 +92,7 @@ def test_a_deep_posterior_is_its_own_memory(rng):
 # -------------------------------------------------------------------------------------- interface
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_training_after_an_update_and_files(parts, tmp_path):
     (X1, Y1), new = parts
     later = gi.architectures.build_deep_gp(X1, Y1, num_inducing=4).update(new, num_inducing=3)

@@ -186,7 +186,7 @@ def test_images_are_given_as_they_are():
     assert record.settings["augment"] == "augmented(flip=False, padding=1)"
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.compiled
 def test_xla():
     """Images are those that there are, and no step is compiled anew."""
