@@ -45,6 +45,7 @@ MA = "Ma, Li & Hernandez-Lobato (2019), Variational implicit processes"
 ORTEGA = "Ortega, Rodriguez Santana & Hernandez-Lobato (2023), Deep variational implicit processes"
 SUN = "Sun, Zhang, Shi & Grosse (2019), Functional variational Bayesian neural networks"
 SANTANA = "Rodriguez Santana, Zaldivar & Hernandez-Lobato (2022), Sparse implicit processes"
+WISHART = "Ober & Aitchison 2021, A variational approximate posterior for the deep Wishart process"
 OURS = "settings of ours"
 
 MODELS = ("linear", "gp", "svgp", "deep-gp", "bnn", "vip", "sip")
@@ -115,6 +116,20 @@ def _deep_gps() -> list[Method]:
         )
         for inference, source in sources.items()
         for num_layers in (2, 3, 5)
+    ]
+
+
+def _deep_gps_of_mean_zero() -> list[Method]:
+    """Five layers without skip connections, as compared with the deep Wishart process."""
+    return [
+        Method(
+            name=f"dgp-{inference}-5-zero",
+            title=f"Deep GP, {inference}, 5 layers of mean zero",
+            model="deep-gp",
+            source=f"{WISHART}; {OURS}",
+            settings={"inference": inference, "num_layers": 5, "mean_function": "zero"},
+        )
+        for inference in ("local", "global")
     ]
 
 
@@ -250,6 +265,7 @@ METHODS: dict[str, Method] = {
         ),
         Method("svgp", "Sparse GP", "svgp", HENSMAN),
         *_deep_gps(),
+        *_deep_gps_of_mean_zero(),
         Method(
             "dgp-global-2-latent",
             "Deep GP, global, 2 layers, latent variable",
