@@ -24,6 +24,7 @@ def test_every_fault_has_one_place():
 def _repository(folder: Path, value: int) -> Path:
     root = folder / "checkout"
     (root / "gpflow_gi").mkdir(parents=True)
+    (root / "gpflow_gi" / "__init__.py").touch()
     (root / "gpflow_gi" / "code.py").write_text(f"VALUE = {value}\n")
     (root / "tests").mkdir()
     (root / "tests" / "test_likely.py").write_text("def test_nothing():\n    assert True\n")
