@@ -203,3 +203,51 @@ def test_networks_predict_better_with_factorised_weights():
         means["factorised"],
     )
     assert elbo > other_elbo and density < other_density and rmse > other_rmse
+
+
+OF_OPTIMAL = RESULTS / "optimal"
+
+
+@pytest.mark.parametrize(
+    "heading, metric, digits",
+    [
+        ("The bound\nper row of ten splits", "elbo", 4),
+        ("Their test log density:", "log_density", 3),
+    ],
+)
+def test_means_with_an_optimal_last_layer(heading, metric, digits):
+    summary = pd.read_csv(OF_OPTIMAL / "summary.csv").set_index(["metric", "method", "dataset"])
+    (_, *datasets), *rows = rows_of(heading)
+    assert len(datasets) == 3 and len(rows) == 5
+    for method, *cells in rows:
+        for dataset, cell in zip(datasets, cells, strict=True):
+            found = summary.loc[metric, method, dataset]
+            assert cell == f"{found['mean']:.{digits}f} ± {found.standard_error:.{digits}f}"
+            assert found.n == 10
+
+
+def test_the_optimal_last_layer_is_better():
+    summary = pd.read_csv(OF_OPTIMAL / "summary.csv").set_index(["metric", "method", "dataset"])
+    differences = pd.read_csv(OF_OPTIMAL / "differences.csv")
+    differences = differences.set_index(["metric", "dataset", "method", "other"])
+    for metric in ("elbo", "log_density"):
+        said = []
+        for dataset in ("boston", "energy", "yacht"):
+            mean = {m: summary.loc[metric, m, dataset]["mean"] for m in MEAN_OF_NETWORKS}
+            best = max(mean, key=lambda name: mean[name])
+            assert best == "bnn-factorised-optimal"
+            assert mean["bnn-global-optimal"] > mean["bnn-global"]
+            found = differences.loc[
+                metric, dataset, "bnn-factorised-global", "bnn-factorised-optimal"
+            ]
+            said.append(f"{-found.difference:.3f} ± {found.standard_error:.3f}")
+        assert re.search(rf"by {said[0]}.*{said[1]}.*and( on yacht)? ?{said[2]}", WORDS), said
+
+
+MEAN_OF_NETWORKS = (
+    "bnn-factorised",
+    "bnn-global",
+    "bnn-factorised-global",
+    "bnn-global-optimal",
+    "bnn-factorised-optimal",
+)
