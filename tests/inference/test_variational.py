@@ -179,8 +179,9 @@ def test_a_normal_target_is_found_by_every_family(family):
     assert float(found.model.elbo(None, 2000, seed=0)) == pytest.approx(elbo)
     assert elbo <= float(found.model.iwbo(None, 2000, seed=0)) < 1.1
     again = variational(target, family=family, steps=800, learning_rate=0.05, width=8, flow_steps=2)
-    # Several threads may round the sums of the largest family in another order.
-    np.testing.assert_allclose(again.objective, found.objective, rtol=1e-12)
+    # On several threads TensorFlow rounds the sums of the largest family in varying order.
+    atol = 1e-10 if family == "neural-autoregressive" else 0.0
+    np.testing.assert_allclose(again.objective, found.objective, rtol=0.0, atol=atol)
 
 
 def test_a_mixture_finds_two_modes():
