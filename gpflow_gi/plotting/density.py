@@ -43,6 +43,11 @@ def density(
     ax = axes_or_current(ax)
     X, mean, variance = column("X", X), columns("mean", mean), columns("variance", variance)
     check_rows(X=X, mean=mean, variance=variance)
+    if mean.shape != variance.shape or not len(mean):
+        raise ValueError(
+            "mean and variance must have the same number of components, at least one, but have "
+            f"{len(mean)} and {len(variance)}."
+        )
     X, first = np.unique(X, return_index=True)
     mean, variance = mean[:, first], variance[:, first]
     if len(X) < 2:

@@ -39,6 +39,8 @@ def test_one_gaussian_and_repeated_inputs(ax):
         ({"y": [[1.0]]}, "y must have shape"),
         ({"variance": np.zeros(2)}, "variance must be positive"),
         ({"mean": np.zeros(3)}, "X has 2 rows"),
+        ({"mean": np.zeros((3, 2, 1))}, "have 3 and 1"),
+        ({"mean": np.zeros((0, 2, 1)), "variance": np.ones((0, 2, 1))}, "have 0 and 0"),
     ],
 )
 def test_failures(ax, arguments, message):
