@@ -3,12 +3,14 @@
 import math
 import re
 from collections.abc import Callable, Hashable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
 from ..core.jitter import jitter_scales
+from ..core.once import parameters_once, values_once
 from ..core.random import fold_in
 from ..objectives.elbo import Elbo, _OfTheBound
 from ..objectives.objective import Objective
@@ -110,6 +112,7 @@ class TrainingSteps:
         self._rate_factor = tf.Variable(1.0, dtype=tf.float64, trainable=False, name="rate_factor")
         self._jit_compile = jit_compile
         self._kind = kind
+        self._is_of_libraries = kind is not None
         self._compiled: Callable[..., Any] | None = None
 
     def compile(self) -> None:
@@ -202,7 +205,7 @@ class TrainingSteps:
         """
 
         def of_part(part: Part) -> list[tf.Tensor | None]:
-            with tf.GradientTape(watch_accessed_variables=False) as tape:
+            with tf.GradientTape(watch_accessed_variables=False) as tape, values_once():
                 tape.watch(self.variables)
                 expected_log_likelihood, kl = self._terms(self._objective, part)
                 weight = tf.cast(self._objective.kl_weight(step, self._kl_warmup), kl.dtype)
@@ -215,7 +218,9 @@ class TrainingSteps:
             terms = tf.stack([expected_log_likelihood, kl])
             return [loss, tf.cast(part.of(terms), tf.float64), *gradients]
 
-        loss, terms, *gradients = self._replicas.sum(of_part, parts)
+        # A user's code may read parameters where one value for all reads has no gradient.
+        with parameters_once(self._model) if self._is_of_libraries else nullcontext():
+            loss, terms, *gradients = self._replicas.sum(of_part, parts)
         return self._replicas.own(loss), gradients, self._replicas.own(terms)
 
     def _terms(self, objective: Objective, part: Part) -> tuple[tf.Tensor, tf.Tensor]:
@@ -255,7 +260,8 @@ class TrainingSteps:
             raise ValueError("The bound does not depend on any of the trainable variables.")
         # Applied even if not finite: a branch here would cost every step, while the rare
         # failure has to repeat steps from a snapshot anyway (see guard.py).
-        self._optimizer.apply_gradients(pairs, skip_gradients_aggregation=True)
+        with values_once():
+            self._optimizer.apply_gradients(pairs, skip_gradients_aggregation=True)
         return tf.reduce_all(
             tf.stack([tf.reduce_all(tf.math.is_finite(gradient)) for gradient, _ in pairs])
         )

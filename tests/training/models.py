@@ -140,10 +140,10 @@ def noisy(X, seed, scale=1.0):
     return X + scale * standard_normal(tf.shape(X), seed, X.dtype)
 
 
-def svgp(num_data, kind=gpflow.models.SVGP):
+def svgp(num_data, kind=gpflow.models.SVGP, kernel=gpflow.kernels.SquaredExponential):
     rng = np.random.default_rng(1)
     return kind(
-        gpflow.kernels.SquaredExponential(lengthscales=[1.0, 1.0]),
+        kernel(lengthscales=[1.0, 1.0]),
         gpflow.likelihoods.Gaussian(0.1),
         rng.normal(size=(5, 2)),
         num_data=num_data,
