@@ -11,7 +11,8 @@ class Budget:
         averaged.
     :param steps: number of steps of Adam; of a search for the most probable weights, at most.
     :param learning_rate: learning rate of Adam in the first half of the steps.
-    :param last_learning_rate: the same, in the second half.
+    :param last_learning_rate: the same, in the second half; with 0 it falls to it linearly, with
+        Adam's beta_2 = 0.99.
     :param kl_warmup: steps over which the weight of the KL term rises to 1.
     :param batch_size: largest number of rows of a step.
     :param num_inducing: inducing points of every layer, and of the sparse GP.
@@ -47,6 +48,20 @@ QUICK = Budget(
 """Under a minute per trial on one core, except for exact GPs on more than a thousand rows, and for
 Laplace approximations and ensembles, which take up to one and a half on small sets."""
 
+STANDARD = Budget(
+    name="standard",
+    steps=10_000,
+    learning_rate=0.03,
+    last_learning_rate=0.0,
+    kl_warmup=1500,
+    batch_size=1000,
+    num_inducing=100,
+    num_samples=1,
+    num_test_samples=100,
+    num_elbo_samples=100,
+)
+"""Some minutes per trial on one core."""
+
 PAPER = Budget(
     name="paper",
     steps=20_000,
@@ -61,4 +76,4 @@ PAPER = Budget(
 )
 """A budget of our own, similar to Ober & Aitchison (2021), section 3.3."""
 
-BUDGETS = {budget.name: budget for budget in (QUICK, PAPER)}
+BUDGETS = {budget.name: budget for budget in (QUICK, STANDARD, PAPER)}

@@ -19,7 +19,8 @@ from gpflow_gi.bounds import Estimate, estimate_elbo
 from gpflow_gi.metrics.held_out import predictive_components
 from gpflow_gi.models import NoDensityError, Predictive
 from gpflow_gi.objectives import ImportanceWeighted, Objective
-from gpflow_gi.training import FitRecord, NoRise, fit
+from gpflow_gi.training import FitRecord, LinearTail, NoRise, fit
+from gpflow_gi.training.adam import Adam
 from gpflow_gi.training.learning_rate import falling_rate
 from gpflow_gi.training.record import notes_not_warnings
 
@@ -61,10 +62,12 @@ def train_by(
     seed: int,
     progress: bool = False,
     until_converged: bool | NoRise = False,
-    adam: Mapping[str, Any] | None = None,
     objective: Objective | None = None,
 ) -> FitRecord:
     """Train by Adam, with a lower rate in the second half of the steps.
+
+    With a last rate of 0 the rate falls to it linearly, with Adam's beta_2 = 0.99: half the steps
+    of other settings, and safe for long runs (docs/performance.md, "Fewer steps").
 
     A model with latent variables maximises the importance weighted bound: with the ELBO q(h) falls
     back to the prior, and the model to one without them.
@@ -75,15 +78,18 @@ def train_by(
     :param seed: seed of minibatches and samples.
     :param progress: True to show a progress bar.
     :param until_converged: as in :func:`gpflow_gi.fit`.
-    :param adam: arguments of :func:`gpflow_gi.fit` for another optimizer or learning rate.
     :param objective: as in :func:`gpflow_gi.fit`; the bound, or that above, by default.
     :return: the record of the run.
     :raises ValueError: as :func:`gpflow_gi.fit`.
     :raises gpflow_gi.training.NonFiniteError: as :func:`gpflow_gi.fit`.
     """
-    if adam is None:
-        first, last = numbers.learning_rate, numbers.last_learning_rate
-        adam = {"learning_rate": falling_rate(first, last, numbers.steps)}
+    first, last = numbers.learning_rate, numbers.last_learning_rate
+    adam: dict[str, Any] = {"learning_rate": falling_rate(first, last, numbers.steps)}
+    if last == 0.0:
+        adam = {
+            "learning_rate": LinearTail(first, numbers.steps),
+            "optimizer": Adam(first, beta_2=0.99, jit_compile=False),
+        }
     if objective is None and getattr(model, "latents", None):
         objective = ImportanceWeighted(NUM_LATENT_SAMPLES)
     return fit(

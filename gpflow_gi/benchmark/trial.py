@@ -140,7 +140,7 @@ def run_trial(
     :param dataset: a name of :func:`gpflow_gi.datasets.uci`, or a table of your own.
     :param split: number of the split; see :func:`gpflow_gi.datasets.standard_split`.
     :param method: a name of :data:`gpflow_gi.benchmark.METHODS`, or one of your own.
-    :param budget: "quick", "paper", or one of your own.
+    :param budget: "quick", "standard", "paper", or one of your own.
     :param seed: seed of the start, of training and of predictions.
     :return: "trial" (all settings), "data", "version", "versions", "metrics", "standard_errors",
         "cost" ("seconds", which include "compile_seconds"; "steps"; "peak_memory_mb" of the

@@ -106,6 +106,7 @@ def number(kind: type, allowed: Callable[[Any], bool], description: str) -> Call
 count = number(int, lambda value: value >= 1, "a whole number of at least 1")
 count_or_none = number(int, lambda value: value >= 0, "a whole number, 0 or more")
 seed = number(int, lambda value: 0 <= value < 2**31, "a whole number from 0 to 2147483647")
+not_negative = number(float, lambda value: 0 <= value < float("inf"), "a number, 0 or more")
 positive = number(float, lambda value: 0 < value < float("inf"), "a positive number")
 fraction = number(float, lambda value: 0 < value < 1, "a number between 0 and 1")
 

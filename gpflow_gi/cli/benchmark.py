@@ -242,7 +242,9 @@ def _changed(budget: Budget, changes: Iterable[str]) -> Budget:
         name, _, text = change.partition("=")
         if name not in numbers:
             raise ValueError(f"--set {change}: the budget has {', '.join(numbers)}.")
-        if isinstance(numbers[name], float):
+        if name == "last_learning_rate":
+            parse = arguments.not_negative
+        elif isinstance(numbers[name], float):
             parse = arguments.positive
         else:
             parse = arguments.count_or_none if name == "kl_warmup" else arguments.count

@@ -71,10 +71,9 @@ class Estimator(BaseEstimator):
         """
         from ..benchmark.budgets import Budget
         from ..benchmark.train import inducing_for, train_by
-        from ..core.adam import Adam
         from ..core.validation import positive_integer, positive_number
         from ..objectives import WeightedBound
-        from ..training import LinearTail, NoRise
+        from ..training import NoRise
 
         learning_rate = positive_number("learning_rate", self.learning_rate)
         # Needed only after training: an error is better raised before it.
@@ -111,11 +110,6 @@ class Estimator(BaseEstimator):
             num_test_samples=S,
             num_elbo_samples=S,
         )
-        # Half the steps of other settings, and safe for long runs: see docs/performance.md.
-        adam = {
-            "learning_rate": LinearTail(learning_rate, steps),
-            "optimizer": Adam(learning_rate, beta_2=0.99, jit_compile=False),
-        }
         self.fit_record_ = train_by(
             budget,
             model,
@@ -123,7 +117,6 @@ class Estimator(BaseEstimator):
             seed=seed,
             progress=self.verbose,
             until_converged=rule,
-            adam=adam,
             objective=None if weights is None else WeightedBound(weights),
         )
         self.n_iter_ = self.fit_record_.step

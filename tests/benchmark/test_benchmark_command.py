@@ -97,11 +97,15 @@ def test_changed_budgets_have_another_name():
     assert benchmark._changed(Budget(), []) == Budget()
 
 
-def test_no_number_of_a_budget_may_be_zero_but_the_warmup():
+def test_of_a_budget_the_warmup_and_the_last_rate_may_be_zero():
     for field in fields(QUICK):
         if field.name == "kl_warmup":
             changed = benchmark._changed(QUICK, ["kl_warmup=0"])
             assert changed == replace(QUICK, name="quick, kl_warmup=0", kl_warmup=0)
+        elif field.name == "last_learning_rate":
+            changed = benchmark._changed(QUICK, ["last_learning_rate=0"])
+            assert changed.name == "quick, last_learning_rate=0.0"
+            assert changed.last_learning_rate == 0.0
         elif field.name != "name":
             with pytest.raises(ValueError, match=f"--set {field.name}=0: {field.name} must be a "):
                 benchmark._changed(QUICK, [f"{field.name}=0"])
@@ -387,7 +391,7 @@ def test_the_list_imports_no_tensorflow():
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout
     assert "imported: []" in said
     assert all(len(line) <= 80 for line in said.splitlines())
-    for name in [*METHODS, *datasets.UCI_SETS, "quick", "paper"]:
+    for name in [*METHODS, *datasets.UCI_SETS, "quick", "standard", "paper"]:
         assert f"\n  {name} " in said
 
 

@@ -13,7 +13,7 @@ import gpflow_gi as gi
 from gpflow_gi.benchmark import BUDGETS, METHODS, Budget, run_trial, train
 from gpflow_gi.core.json_file import with_none_for_non_finite
 from gpflow_gi.datasets import DataError, Standardiser, Table, standard_split
-from gpflow_gi.training import FitRecord, Recovery
+from gpflow_gi.training import FitRecord, LinearTail, Recovery
 
 TINY = Budget(
     name="tiny",
@@ -214,7 +214,7 @@ def test_the_unit_of_the_target_moves_metrics_as_it_should(exact_gp):
         (("yacht", 20, "gp"), gi.datasets.DataError, "splits 0 to 19"),
         (("yacht", "0", "gp"), DataError, "no split '0'"),
         (("yacht", 0, "gpp"), ValueError, "method must be one of linear, gp"),
-        (("yacht", 0, "gp", "cheap"), ValueError, "budget must be one of quick, paper"),
+        (("yacht", 0, "gp", "cheap"), ValueError, "budget must be one of quick, standard, paper"),
     ],
 )
 def test_what_there_is_not_is_refused(arguments, error, said):
@@ -222,12 +222,22 @@ def test_what_there_is_not_is_refused(arguments, error, said):
         run_trial(*arguments)
 
 
+def test_a_last_rate_of_zero_is_reached_linearly(monkeypatch):
+    given = {}
+    monkeypatch.setattr(train, "fit", lambda *_, **arguments: given.update(arguments))
+    train.train_by(
+        replace(TINY, learning_rate=0.05, last_learning_rate=0.0), None, (None, None), seed=0
+    )
+    assert given["learning_rate"] == LinearTail(0.05, TINY.steps)
+    assert given["optimizer"].beta_2 == 0.99
+
+
 def test_names_fit_shells_and_files():
     for name, method in METHODS.items():
         assert name == method.name and name.replace("-", "").replace(".", "").isalnum()
         assert method.title and method.source
     assert len({method.title for method in METHODS.values()}) == len(METHODS)
-    assert set(BUDGETS) == {"quick", "paper"}
+    assert set(BUDGETS) == {"quick", "standard", "paper"}
 
 
 def test_a_method_of_an_unknown_model_is_refused():

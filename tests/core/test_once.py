@@ -16,7 +16,7 @@ def count() -> tuple[list[int], object]:
 
 
 def test_a_value_is_computed_once_in_a_block_and_each_time_outside():
-    calls, compute = count()
+    _, compute = count()
     assert [float(once("key", compute)) for _ in range(2)] == [1.0, 2.0]
     with values_once():
         assert [float(once("key", compute)) for _ in range(3)] == [3.0, 3.0, 3.0]
