@@ -167,7 +167,7 @@ def _search(
             network,
             (X, Y),
             settings.get("family", inference),
-            num_samples=budget.num_samples,
+            num_samples=settings.get("num_samples", budget.num_samples),
             train_likelihood=inference != "dropout",
             **numbers,
             **sizes,
