@@ -163,16 +163,21 @@ def _search(
         sizes = {
             name: settings[name] for name in ("flow_steps", "dropout_rate") if name in settings
         }
+        start = None
+        if settings.get("start") == "map":
+            start = map_estimate(network, (X, Y), **numbers).theta
         found = variational(
             network,
             (X, Y),
             settings.get("family", inference),
+            start=start,
             num_samples=settings.get("num_samples", budget.num_samples),
             train_likelihood=inference != "dropout",
             **numbers,
             **sizes,
         )
         count = sum(int(np.prod(v.shape)) for v in found.model.own_variables)
-        return Found(found.model, found.model, T, count, budget.steps)
+        steps = budget.steps if start is None else 2 * budget.steps
+        return Found(found.model, found.model, T, count, steps)
     point = map_estimate(network, (X, Y), **numbers).model
     return Found(point, point, 1, size, budget.steps)

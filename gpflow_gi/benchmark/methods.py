@@ -59,9 +59,9 @@ MOST_FULL_WEIGHTS = 5000
 
 _SWAG = {"rank": 20, "num_components": 100, "relative_rate": 0.05}
 
-_BY_BOUND = {"noise_share": 0.0, "num_components": 100, "num_samples": 10}
-"""Settings of methods whose bound learns the noise variance too: no rows are left out. With one
-draw of all weights in a step, training by rank 10 ended 5 nats per row lower (energy, `quick`)."""
+_BY_BOUND = {"noise_share": 0.0, "num_components": 100, "num_samples": 10, "start": "map"}
+"""Settings of methods whose bound learns the noise variance too: no rows are left out. They start
+at the most probable weights, with several draws of all weights in a step: see docs/benchmark.md."""
 
 ALL_WEIGHTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "laplace": ("Laplace", f"{MACKAY_NETWORKS}; {IMMER}", {"most_full_weights": MOST_FULL_WEIGHTS}),

@@ -1,7 +1,9 @@
 """All cases in a process of their own, which a watchdog ends where one of them hangs."""
 
 import multiprocessing
+import os
 import sys
+import tempfile
 import time
 from collections import Counter, defaultdict
 from multiprocessing.connection import Connection
@@ -11,6 +13,8 @@ from tabulate import tabulate
 
 def work(start: int, only: str, areas: tuple[str, ...], pipe: Connection) -> None:
     """Run the cases from one on, in this process; said before and after each."""
+    # Text that is taken for the name of a folder makes one.
+    os.chdir(tempfile.mkdtemp())
     from .judging import judge
     from .targets import cases
 

@@ -32,7 +32,8 @@ def sample(size: int) -> list[tuple[str, Target, object]]:
     return [case for area in QUICK for case in chooser.sample(by_area[area], size // len(QUICK))]
 
 
-def test_a_sample_of_bad_inputs():
+def test_a_sample_of_bad_inputs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # text that is taken for the name of a folder makes one
     wrong = []
     for name, target, call in sample(150):
         verdict = judge(call, target.of_estimator)
