@@ -70,6 +70,7 @@ EXPERIMENTS = {
             "posteriors",
             "every posterior over a network's weights beside NUTS",
             "gpflow_gi.experiments.posteriors",
+            data=("cubic", "digits"),
         ),
         Experiment(
             "eight-schools",

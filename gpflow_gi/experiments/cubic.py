@@ -33,12 +33,14 @@ class Cubic:
     :param Y: [N, 1].
     :param noise_deviation: known standard deviation of the noise in `Y`.
     :param inputs: the map from x to X.
+    :param targets: the map from y to Y.
     """
 
     X: Array
     Y: Array
     noise_deviation: float
     inputs: Standardiser
+    targets: Standardiser
 
     @classmethod
     def draw(cls, num_rows: int, seed: int) -> Cubic:
@@ -52,10 +54,21 @@ class Cubic:
         # Uniform from -2 to 2, then split at 0 and moved apart.
         x = rng.uniform(RANGE[0] + half, RANGE[1] - half, size=(num_rows, 1))
         x += np.where(x < 0, -half, half)
-        y = x**3 + NOISE_DEVIATION * rng.normal(size=x.shape)
+        y = _targets(x, rng)
         inputs, targets = Standardiser.fit(x), Standardiser.fit(y)
         noise_deviation = NOISE_DEVIATION / float(targets.scale[0])
-        return cls(inputs.transform(x), targets.transform(y), noise_deviation, inputs)
+        return cls(inputs.transform(x), targets.transform(y), noise_deviation, inputs, targets)
+
+    def everywhere(self, num_rows: int, seed: int) -> tuple[Array, Array]:
+        """Draw further rows with x uniform from -4 to 4, the gap included, in the same units.
+
+        :param num_rows: N.
+        :param seed: for NumPy's generator.
+        :return: X and Y, [N, 1] each.
+        """
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(*RANGE, size=(num_rows, 1))
+        return self.inputs.transform(x), self.targets.transform(_targets(x, rng))
 
     def evenly(self, num: int, low: float = RANGE[0], high: float = RANGE[1]) -> Array:
         """Inputs at even distances from `low` to `high`, the gap included.
@@ -67,3 +80,7 @@ class Cubic:
         """
         x = np.linspace(low, high, num) if num > 1 else np.array([0.5 * (low + high)])
         return self.inputs.transform(x[:, None])
+
+
+def _targets(x: Array, rng: np.random.Generator) -> Array:
+    return x**3 + NOISE_DEVIATION * rng.normal(size=x.shape)

@@ -24,7 +24,6 @@ from tabulate import tabulate
 
 from gpflow_gi import classification_metrics, plotting
 from gpflow_gi.architectures import build_bnn
-from gpflow_gi.benchmark.train import train_by
 from gpflow_gi.datasets import images
 from gpflow_gi.inference import (
     ensemble,
@@ -37,8 +36,9 @@ from gpflow_gi.inference import (
 )
 from gpflow_gi.models import Predictive
 from gpflow_gi.plotting.style import tidy
+from gpflow_gi.training import fit
+from gpflow_gi.training.learning_rate import falling_rate
 
-from .cubic_network import Training
 from .parts import Parts
 
 Array = NDArray[np.float64]
@@ -68,6 +68,7 @@ class Settings:
     :param num_train: number of images to train on.
     :param width: units of the hidden layer.
     :param steps: steps of every method; of L-BFGS at most 2000.
+    :param batch_size: images of a step, except of L-BFGS and SGHMC, which use all.
     :param num_inducing: number of inducing images of the local and the global posterior.
     :param num_members: members of ensembles and of MultiSWAG.
     :param num_test_samples: number of draws for the predictions.
@@ -76,6 +77,7 @@ class Settings:
     num_train: int = 1438
     width: int = 50
     steps: int = 4000
+    batch_size: int = 200
     num_inducing: int = 100
     num_members: int = 10
     num_test_samples: int = 200
@@ -92,7 +94,9 @@ def rotated(X: Array, angle: float) -> Array:
 
     :param angle: in degrees.
     """
-    return np.clip(rotate(X, angle, axes=(2, 1), reshape=False, order=1), 0.0, 1.0)
+    # With "constant" every pixel at the edge that is turned out by a hair would be black.
+    turned = rotate(X, angle, axes=(2, 1), reshape=False, order=1, mode="grid-constant")
+    return np.clip(turned, 0.0, 1.0)
 
 
 def noised(X: Array, deviation: float, seed: int) -> Array:
@@ -167,11 +171,21 @@ def find(
         )
     steps, M = settings.steps, settings.num_members
     most = min(2000, steps)  # of L-BFGS
+    batch_size = min(settings.batch_size, len(data[0]))
     if method in LAYERWISE:
-        train_by(Training(steps), network, data, seed=seed, progress=progress)
+        fit(
+            network,
+            data,
+            steps=steps,
+            batch_size=batch_size,
+            learning_rate=falling_rate(0.03, 0.003, steps),
+            kl_warmup=steps // 5,
+            progress=progress,
+            seed=seed,
+        )
         return network
     ascent: dict[str, Any] = {
-        "steps": steps, "interval": max(steps // 100, 1), "batch_size": 100,
+        "steps": steps, "interval": max(steps // 100, 1), "batch_size": batch_size,
         "learning_rate": 0.05, "map_steps": most, "seed": seed,
     }  # fmt: skip
     methods: dict[str, Callable[[], Any]] = {
@@ -193,7 +207,7 @@ def find(
     }
     if method in methods:
         return methods[method]().model
-    return variational(network, data, method, steps=steps, seed=seed).model
+    return variational(network, data, method, steps=steps, batch_size=batch_size, seed=seed).model
 
 
 def _measured(labels: Array, P: Array) -> dict[str, Any]:
