@@ -31,6 +31,7 @@ MADDOX = "Maddox et al. (2019), A simple baseline for Bayesian uncertainty in de
 WILSON = "Wilson & Izmailov (2020), Bayesian deep learning and a probabilistic perspective"
 GAL = "Gal & Ghahramani (2016), Dropout as a Bayesian approximation"
 CHEN = "Chen, Fox & Guestrin (2014), Stochastic gradient Hamiltonian Monte Carlo"
+HAVASI = "Havasi, Hernandez-Lobato & Murillo-Fuentes (2018), Inference in deep GPs using SGHMC"
 ONG = "Ong, Nott & Smith (2018), Gaussian variational approximation with a factor covariance"
 FARQUHAR = "Farquhar, Osborne & Gal (2020), Radial Bayesian neural networks"
 REZENDE = "Rezende & Mohamed (2015), Variational inference with normalizing flows"
@@ -132,6 +133,23 @@ def _deep_gps_of_mean_zero() -> list[Method]:
         )
         for inference in ("local", "global")
     ]
+
+
+def _deep_gp_by_chains() -> Method:
+    """Two layers as in dgp-local-2, from which the chains start, with a budget of steps each for
+    the start, the burn-in and the draws.
+    """
+    return Method(
+        name="dgp-sghmc-2",
+        title="Deep GP, SGHMC, 2 layers",
+        model="deep-gp",
+        source=f"{HAVASI}; {OURS}",
+        settings={
+            "inference": "local",
+            "num_layers": 2,
+            "chains": {"num_draws": 25, "num_chains": 4},
+        },
+    )
 
 
 def _networks() -> list[Method]:
@@ -267,6 +285,7 @@ METHODS: dict[str, Method] = {
         Method("svgp", "Sparse GP", "svgp", HENSMAN),
         *_deep_gps(),
         *_deep_gps_of_mean_zero(),
+        _deep_gp_by_chains(),
         Method(
             "dgp-global-2-latent",
             "Deep GP, global, 2 layers, latent variable",

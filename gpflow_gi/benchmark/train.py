@@ -16,6 +16,7 @@ from gpflow_gi import architectures, objectives
 from gpflow_gi.architectures.sparse_gp import sparse_gp_as_deep_gp
 from gpflow_gi.architectures.start import centres
 from gpflow_gi.bounds import Estimate, estimate_elbo
+from gpflow_gi.inference import sghmc_inducing
 from gpflow_gi.metrics.held_out import predictive_components
 from gpflow_gi.models import NoDensityError, Predictive
 from gpflow_gi.objectives import ImportanceWeighted, Objective
@@ -171,7 +172,10 @@ def train_method(
         return _gp(method.settings, budget, X, Y, seed)
     if method.settings.get("inference") in ALL_WEIGHTS:
         return _all_weights(method.settings, budget, X, Y, seed)
-    return _by_adam(method, budget, X, Y, seed, progress, until_converged, likelihood)
+    trained = _by_adam(method, budget, X, Y, seed, progress, until_converged, likelihood)
+    if "chains" in method.settings:
+        return _by_chains(trained, method.settings["chains"], budget, X, Y, seed)
+    return trained
 
 
 def _linear(settings: Mapping[str, Any], X: Array, Y: Array) -> Trained:
@@ -273,6 +277,33 @@ def _by_adam(
     )
 
 
+def _by_chains(
+    start: Trained, settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: int
+) -> Trained:
+    """Chains from a trained model, with the budget's steps for the burn-in and for the draws."""
+    assert start.model is not None
+    model = sghmc_inducing(
+        start.model(),
+        (X, Y),
+        burn_in=budget.steps,
+        steps=budget.steps,
+        batch_size=min(budget.batch_size, len(X)),
+        learning_rate=budget.last_learning_rate,
+        seed=seed,
+        **settings,
+    ).model
+    num_draws = settings["num_chains"] * settings["num_draws"]
+    return replace(
+        start,
+        predict=lambda inputs: predictive_components(model, inputs, num_draws, seed=seed),
+        bound=lambda: None,
+        steps=start.steps + 2 * budget.steps,
+        hyperparameters=_few_numbers(model),
+        model=lambda: model,
+        num_samples=num_draws,
+    )
+
+
 def _all_weights(
     settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: int
 ) -> Trained:
@@ -308,7 +339,7 @@ def build(
         "vip": architectures.build_vip,
         "sip": architectures.build_sip,
     }[method.model]
-    own = ("train", "objective")
+    own = ("train", "objective", "chains")
     settings = {name: value for name, value in method.settings.items() if name not in own}
     if likelihood is not None:
         settings["likelihood"] = likelihood

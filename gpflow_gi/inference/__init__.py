@@ -17,6 +17,7 @@ from .radial import Radial
 from .reweighted import reweighted
 from .samples import Samples
 from .sghmc import MinibatchChains, sghmc, sgld
+from .sghmc_inducing import InducingChains, sghmc_inducing
 from .swag import Swag, multi_swag, swag
 from .target import Target
 from .variational import Variational, variational
@@ -31,6 +32,7 @@ __all__ = [
     "FlowStep",
     "Gaussian",
     "Implicit",
+    "InducingChains",
     "InverseAutoregressive",
     "KroneckerGaussian",
     "Laplace",
@@ -58,6 +60,7 @@ __all__ = [
     "nuts",
     "reweighted",
     "sghmc",
+    "sghmc_inducing",
     "sgld",
     "swag",
     "variational",

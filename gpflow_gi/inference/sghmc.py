@@ -77,9 +77,7 @@ def sghmc(
     if batch_size is not None:
         batch_size = positive_integer("batch_size", batch_size)
     learning_rate = positive_number("learning_rate", learning_rate)
-    friction = positive_number("friction", friction)
-    if friction > 1.0:
-        raise ValueError(f"friction must be at most 1, but is {friction:g}.")
+    friction = check_friction(friction)
     at = _times_of_draws(steps, T, cycles)
     seed = as_seed(seed)
     log_joint = joint_of(model, data)
@@ -115,6 +113,17 @@ def sgld(model: DeepGP, data: tuple[Any, Any], **settings: Any) -> MinibatchChai
     :raises ValueError: as :func:`sghmc`.
     """
     return sghmc(model, data, **settings, friction=1.0)
+
+
+def check_friction(friction: Any) -> float:
+    """Return the friction after checking that it is in (0, 1].
+
+    :raises ValueError: if it is not.
+    """
+    friction = positive_number("friction", friction)
+    if friction > 1.0:
+        raise ValueError(f"friction must be at most 1, but is {friction:g}.")
+    return friction
 
 
 def _cosine(step: tf.Tensor, steps: int, cycles: int) -> tf.Tensor:

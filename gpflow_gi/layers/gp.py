@@ -146,7 +146,8 @@ class GPLayer(InducingSamples, Layer):
         processes = []
         for kernel, outputs in self.kernels:
             basis = KernelBasis(kernel, inputs, jitter_scale=self.jitter_scale)
-            processes.append(_Process(basis, self.posterior.q(basis, outputs, **drawn)))
+            q = self.posterior.q(basis, outputs, num_samples, **drawn)
+            processes.append(_Process(basis, q))
         return ConditionedGPLayer(self, processes, knows_u=not self.posterior.has_own_inputs)
 
     def prior_values(self, X: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:

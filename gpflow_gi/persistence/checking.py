@@ -33,7 +33,14 @@ from ..models.connections import check_connections, check_last_layer
 from ..models.missing import check_missing
 from ..models.streaming import Memory, check_can_update
 from ..models.targets import check_likelihood
-from ..posteriors import Factorised, FullGaussian, LocalInducing, Optimal, Recorded
+from ..posteriors import (
+    Factorised,
+    FullGaussian,
+    LocalInducing,
+    Optimal,
+    Recorded,
+    RecordedInducing,
+)
 from ..posteriors.pseudo_data import PseudoData, check_kind
 from ..priors import ScalePrior, SpatialIWPrior
 from ..priors.gaussian import _GaussianPrior
@@ -228,6 +235,11 @@ def _check_layer(layer: Layer) -> None:
         _check_pseudo_data(posterior)
     elif isinstance(posterior, LocalInducing):
         _check_local(posterior)
+    elif isinstance(posterior, RecordedInducing):
+        M = positive_integer("num_inducing", posterior.num_inducing)
+        _check_shape("inducing_inputs", posterior.inducing_inputs, (M, None))
+        (P,) = output_shape(posterior.output_dim)
+        _check_shape("values", posterior.values, (posterior.num_draws, M, P))
 
 
 def _check_local(posterior: LocalInducing) -> None:

@@ -10,6 +10,7 @@ from .noise_network import NoiseNetwork
 from .optimal import Optimal
 from .prior import Prior
 from .recorded import Recorded
+from .recorded_inducing import RecordedInducing
 
 __all__ = [
     "Factorised",
@@ -22,4 +23,5 @@ __all__ = [
     "Posterior",
     "Prior",
     "Recorded",
+    "RecordedInducing",
 ]

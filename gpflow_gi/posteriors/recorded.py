@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from ..core.basis import Basis
 from ..core.gaussians import PointMass, WhitenedGaussian
 from ..core.validation import finite_array
 from .base import Posterior
+from .recorded_inducing import middle_states
 
 
 class Recorded(Posterior):
@@ -50,8 +50,5 @@ class Recorded(Posterior):
             )
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
-        # The middles of S equal parts of the record.
-        S = 1 if num_samples is None else num_samples
-        states = ((np.arange(S) + 0.5) * self.num_draws / S).astype(int)
-        weights = tf.gather(self._weights, states[0] if num_samples is None else states)
+        weights = tf.gather(self._weights, middle_states(self.num_draws, num_samples))
         return PointMass(basis.root.solve(weights[..., outputs]))

@@ -48,6 +48,7 @@ from gpflow_gi.posteriors import (
     Optimal,
     Prior,
     Recorded,
+    RecordedInducing,
 )
 from gpflow_gi.priors import NealPrior, ScalePrior, SpatialIWPrior, StandardPrior
 from gpflow_gi.training import trackers
@@ -185,6 +186,11 @@ def deep_gp(likelihood: Any = None, P: int = 1, num_layers: int = 2) -> DeepGP:
     hidden = [gp_layer(D) for _ in range(num_layers - 1)]
     likelihood = likelihood or gpflow.likelihoods.Gaussian()
     return DeepGP([*hidden, gp_layer(P)], likelihood, num_data=N, inducing_inputs=X[:M])
+
+
+def local_gp() -> DeepGP:
+    layer = gp_layer(1, LocalInducing(X[:M], 1))
+    return DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=N)
 
 
 def network(num_data: int = N) -> DeepGP:
@@ -868,6 +874,13 @@ _add(
     lambda **start: DenseLayer(D, 1, Factorised(**start)),
     {"mean": np.zeros((D + 1, 1)), "standard_deviation": np.ones((D + 1, 1))},
     {"mean": "array", "standard_deviation": "array"},
+)
+_add(
+    "posteriors",
+    "RecordedInducing",
+    lambda **values: gp_layer(1, RecordedInducing(**values)),
+    {"inducing_inputs": np.zeros((3, D)), "values": np.ones((4, 3, 1))},
+    {"inducing_inputs": "array", "values": "array"},
 )
 _add("posteriors", "Recorded", Recorded, {"weights": np.ones((4, D + 1, 1))}, {"weights": "array"})
 _add(
@@ -1614,6 +1627,38 @@ for _name, _more in {
             "seed": SEEDS,
             **_more,
         },
+        left_out=("31 digits", "None", "400 digits", "20 digits"),
+    )
+for _arguments, _kinds in (
+    ({"X": X, "Y": Y}, dict.fromkeys("XY", "array")),
+    (
+        {},
+        {
+            "model": OBJECTS,
+            "num_draws": COUNTS,
+            "num_chains": COUNTS,
+            "burn_in": COUNTS,
+            "steps": COUNTS,
+            "batch_size": COUNTS,
+            "step_size": NUMBERS,
+            "friction": NUMBERS,
+            "learning_rate": NUMBERS,
+            "window": COUNTS,
+            "seed": SEEDS,
+        },
+    ),
+):
+    _add(
+        "inference",
+        "sghmc_inducing",
+        lambda X=X, Y=Y, model=None, **settings: gi.inference.sghmc_inducing(
+            local_gp() if model is None else model,
+            (X, Y),
+            **{"num_draws": 1, "burn_in": 1, "steps": 1, **settings},
+        ),
+        _arguments,
+        _kinds,
+        few=True,
         left_out=("31 digits", "None", "400 digits", "20 digits"),
     )
 _add(

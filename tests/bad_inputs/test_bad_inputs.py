@@ -107,6 +107,7 @@ def test_every_public_function_has_cases():
         "ConvergenceWarning", "Objective", "Elbo", "Draws", "Predictive", "NoDensityError",
         "DensityPosterior", "Ensemble", "Laplace", "LayerCoordinates", "MapEstimate",
         "WeightDraws", "WeightPosterior", "Stop", "Variational", "Swag", "MinibatchChains",
+        "InducingChains",
         "FlowStep", "Planar", "RadialStep", "InverseAutoregressive", "NeuralAutoregressive",
         "DataRows", "Process", "RowLatents",
         # Without arguments.

@@ -57,7 +57,7 @@ QUICK = {"linear", "gp", "bnn-factorised-global"}
 SLOW = {"svgp", "dgp-global-2", "dgp-local-2", "bnn-factorised", "bnn-local", "bnn-global-scale"}
 SLOW |= {"bnn-global-standard", "bnn-global"}
 # Without a density. Small ones of these are in test_all_weights.py.
-UNBOUNDED = {"bnn-ensemble", "bnn-map", "bnn-dropout", "bnn-sghmc"}
+UNBOUNDED = {"bnn-ensemble", "bnn-map", "bnn-dropout", "bnn-sghmc", "dgp-sghmc-2"}
 UNBOUNDED |= {"avb", "aadm-0.5", "sip-bnn", "sip-ns"}
 
 

@@ -185,6 +185,20 @@ def test_recorded_weights(rng, tmp_path):
         np.testing.assert_array_equal(mine, its)
 
 
+def test_recorded_inducing_outputs(rng, tmp_path):
+    posterior = gi.posteriors.RecordedInducing(rng.normal(size=(4, D)), rng.normal(size=(6, 4, 1)))
+    layer = gi.layers.GPLayer(gpflow.kernels.SquaredExponential(), 1, posterior)
+    model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=9)
+    X = rng.normal(size=(5, D))
+    read = there_and_back(model, tmp_path)
+    for mine, its in zip(
+        model.predict_f(X, num_samples=6, seed=1),
+        read.predict_f(X, num_samples=6, seed=1),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(mine, its)
+
+
 def test_a_spatial_prior(rng):
     prior = gi.priors.SpatialIWPrior((1, 2), nu=3.0, psi=np.diag([1.0, 2.0]))
     for variable in prior.trainable_variables:
@@ -273,6 +287,7 @@ def test_all_layers_posteriors_and_priors_are_tested():
             "Optimal",
             "Prior",
             "Recorded",
+            "RecordedInducing",
             *implicit,
         },
         gi.priors: {"NealPrior", "StandardPrior", "ScalePrior", "SpatialIWPrior"},
