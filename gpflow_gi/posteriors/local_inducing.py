@@ -27,9 +27,13 @@ class LocalInducing(Posterior):
     :class:`GlobalInducing`. A GP layer uses pseudo-data too, if they are given.
 
     Its parameters are ``inducing_inputs``, Z, and those of its Gaussian: ``q_mu`` and ``q_sqrt``,
-    or the pseudo-data's.
+    or the pseudo-data's. If none of the latter are given, they exist once a layer has taken the
+    posterior, since the layer decides which of the two forms it has.
 
+    >>> import gpflow
+    >>> from gpflow_gi.layers import GPLayer
     >>> posterior = LocalInducing([[0.0], [0.5], [1.0]], output_dim=2)
+    >>> layer = GPLayer(gpflow.kernels.Matern52(), 2, posterior)
     >>> posterior.q_mu.shape, posterior.q_sqrt.shape
     (TensorShape([3, 2]), TensorShape([2, 3, 3]))
     """
@@ -48,9 +52,9 @@ class LocalInducing(Posterior):
         precision: PrecisionKind = "diagonal",
         shared: bool = True,
     ) -> None:
-        """Set up the free Gaussian, or the pseudo-data if any of their arguments is given.
+        """Set up the free Gaussian or the pseudo-data, if an argument of one of them is given.
 
-        Without arguments for either, the layer that takes the posterior decides.
+        Without any, the layer that takes the posterior sets up one of them: see :meth:`bind`.
 
         :param inducing_inputs: initial Z, [M, D], or images [M, H, W, C], in the units of the
             layer's inputs.
@@ -77,33 +81,41 @@ class LocalInducing(Posterior):
         self._kind: tuple[PrecisionKind, bool] = (precision, shared)
         self.pseudo_data: PseudoData | None = None
         self._is_free = q_mu is not None or q_sqrt is not None
-        if len(shape) == 1 and pseudo_outputs is None and pseudo_precision is None:
-            self.q_mu, self.q_sqrt = free_parameters(len(Z), shape[0], q_mu, q_sqrt)
-        elif not self._is_free:
-            self.pseudo_data = self._new_pseudo_data(pseudo_outputs, pseudo_precision)
-        else:
+        given = pseudo_outputs is not None or pseudo_precision is not None
+        if self._is_free and (given or len(shape) > 1):
             raise ValueError(
-                "q_mu and q_sqrt set up a free Gaussian, pseudo_outputs and pseudo_precision "
-                "one that is given by pseudo-data; give one or the other."
+                "q_mu and q_sqrt are the parameters of a free Gaussian, pseudo_outputs and "
+                "pseudo_precision those of pseudo-data, which a convolution needs: give one or "
+                "the other."
             )
+        if self._is_free:
+            self.q_mu, self.q_sqrt = free_parameters(len(Z), shape[0], q_mu, q_sqrt)
+        elif given or len(shape) > 1:
+            self.pseudo_data = self._new_pseudo_data(pseudo_outputs, pseudo_precision)
 
     def bind(self, num_weights: int | None, output_dim: int) -> None:
-        """Switch to pseudo-data for a layer of weights.
+        """Set up what the constructor left to the layer: pseudo-data for a layer of weights.
+
+        For a Gaussian process it is the free Gaussian.
 
         :param num_weights: K; None for a Gaussian process.
         :param output_dim: P; for a convolution its number of filters.
-        :raises ValueError: if a free Gaussian was given for such a layer.
+        :raises ValueError: if the posterior has a free Gaussian and the layer has weights.
         """
-        if num_weights is None or self.pseudo_data is not None:
+        if self.pseudo_data is not None:
             return
-        if self._is_free:
-            raise ValueError(
-                "posterior is a LocalInducing with q_mu or q_sqrt, which say nothing of a layer of "
-                "weights, whose local posterior is given by pseudo_outputs and "
-                "pseudo_precision."
-            )
-        del self.q_mu, self.q_sqrt
-        self.pseudo_data = self._new_pseudo_data()
+        if num_weights is None and not self._is_free:
+            self._is_free = True
+            (P,) = output_shape(self.output_dim)
+            self.q_mu, self.q_sqrt = free_parameters(self.num_inducing, P, None, None)
+        elif num_weights is not None:
+            if self._is_free:
+                raise ValueError(
+                    "posterior is a LocalInducing with q_mu and q_sqrt, the values of a Gaussian "
+                    "process; a layer of weights needs one with pseudo_outputs and "
+                    "pseudo_precision, or without any of these."
+                )
+            self.pseudo_data = self._new_pseudo_data()
 
     def _new_pseudo_data(self, outputs: Any = None, precision: Any = None) -> PseudoData:
         """Pseudo-data at Z; by default zero outputs with precision one."""

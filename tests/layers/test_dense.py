@@ -172,6 +172,21 @@ def dense(*arguments, **keywords):
     return gi.layers.DenseLayer(*arguments, **keywords)
 
 
+def test_a_local_posterior_has_the_parameters_that_its_layer_decides():
+    left = gi.posteriors.LocalInducing(ONES, 2)
+    kept = left.parameters
+    dense(ONES.shape[1], 2, left)
+    assert [one for one in left.parameters if any(one is other for other in kept)] == list(kept)
+    assert not hasattr(left, "q_mu") and left.pseudo_outputs.shape == (len(ONES), 2)
+    free = gi.posteriors.LocalInducing(ONES, 2)
+    gi.layers.GPLayer(gpflow.kernels.Matern32(), 2, free)
+    mean = free.q_mu
+    gi.layers.GPLayer(gpflow.kernels.Matern32(), 2, free)  # a second layer makes no new ones
+    assert free.q_mu is mean
+    with pytest.raises(ValueError, match="pseudo_outputs"):
+        dense(ONES.shape[1], 2, free)
+
+
 @pytest.mark.parametrize(
     "make, error, said",
     [
