@@ -156,8 +156,8 @@ def test_missing_file(capsys, tmp_path):
         (["--drop", "y"], "--drop needs --data"),
         (["--max-categories", "3"], "--max-categories needs --data"),
         (["--data", "table.csv"], "--data needs --target"),
-        (["--data", "elevation", "--test-fraction", "0.5"], "rows of its own to test on"),
-        (["--test-fraction", "0.5"], "rows of its own to test on"),
+        (["--data", "elevation", "--test-fraction", "0.5"], "test rows of their own"),
+        (["--test-fraction", "0.5"], "test rows of their own"),
         (["--jitter", "0"], "--jitter: must be a positive number"),
     ],
 )

@@ -25,6 +25,15 @@ def test_the_examples_fit_their_data(capsys):
     deep_gp, network, estimator = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     names: dict = {}
     exec(deep_gp, names)
+    number = r"(-?[\d.]+) ± ([\d.]+)"
+    # Fits print their progress without a ±.
+    printed = re.findall(number, capsys.readouterr().out)
+    said = re.findall(rf"^    {number}$", README, re.MULTILINE)
+    assert len(printed) == len(said) == 1
+    (bound, error), (bound_said, error_said) = printed[0], said[0]
+    assert abs(float(bound) - float(bound_said)) < 3 + 4 * np.hypot(float(error), float(error_said))
+    means_said = [float(value) for value in re.search(r"^    \[(.+?)\]", README, re.M)[1].split()]
+    np.testing.assert_allclose(np.ravel(names["mean"]), means_said, atol=0.1)
     # Away from the step the noise is all that is left.
     inside = np.abs(names["X"][:, 0]) > 0.2
 
@@ -36,7 +45,6 @@ def test_the_examples_fit_their_data(capsys):
     exec(network, names)  # of the same data
     assert rmse() < 1.5 * 0.1
     # In nats, of 300 rows: a bound near its IWBO, and what is said of them.
-    number = r"(-?[\d.]+) ± ([\d.]+)"
     elbo, iwbo = re.findall(number, capsys.readouterr().out)
     said = re.search(f"It prints {number} and {number} nats", WORDS).groups()
     for (mean, error), value, its_error in zip((elbo, iwbo), said[::2], said[1::2], strict=True):

@@ -76,8 +76,8 @@ def methods_of_layers(inference: Any, num_layers: int, *, optimal: bool = False)
             raise ValueError(f"inference may hold {known}{last}, but holds {shown(method)}.")
     if len(methods) != num_layers:
         raise ValueError(
-            f"inference names {len(methods)} layers, but there are {num_layers} with weights, the "
-            "last one included."
+            f"inference has {len(methods)} methods, but the network has {num_layers} layers with "
+            "weights, the last one included: give one method for each."
         )
     return methods
 
@@ -94,8 +94,8 @@ def prior_maker(
     prior_scale = positive_number("prior_scale", prior_scale)
     if not 1 / _LARGEST_SCALE < prior_scale < _LARGEST_SCALE:
         raise ValueError(
-            f"prior_scale must be below {_LARGEST_SCALE:g} and above its inverse, but is "
-            f"{prior_scale:g}: its square has no room."
+            f"prior_scale must lie between {1 / _LARGEST_SCALE:g} and {_LARGEST_SCALE:g}, but is "
+            f"{prior_scale:g}: its square would overflow or underflow."
         )
     if isinstance(prior, str):
         priors = dict(PRIORS)
@@ -115,7 +115,8 @@ def prior_maker(
         )
     if prior_scale != 1.0:
         raise ValueError(
-            f"prior_scale is {prior_scale:g}, but prior is a function; set the scale there."
+            f"prior_scale is {prior_scale:g}, but prior is a function: set the scale in the "
+            "function."
         )
     return prior
 
@@ -176,8 +177,8 @@ def last_posterior(
         W = np.linalg.solve(B, (A.T * Lambda) @ V)
     except np.linalg.LinAlgError:
         raise ValueError(
-            "The regression that the last layer starts from is singular by rounding, as where "
-            "columns of X are far from standardised (gpflow_gi.datasets.Standardiser)."
+            "The regression that gives the last layer its start is singular up to rounding. "
+            "Standardise the columns of X (gpflow_gi.datasets.Standardiser)."
         ) from None
     return _posterior(method, Z, W, deviation, V, Lambda, "full")
 

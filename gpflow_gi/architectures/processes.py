@@ -77,7 +77,7 @@ def new_process(make: MakeProcess, D: int, P: int, seed: int, layer: int) -> Pro
         )
     if prior.input_dim != D or prior.output_dim not in (1, P):
         raise ValueError(
-            f"process made one of {prior.input_dim} inputs and {prior.output_dim} outputs for a "
-            f"layer of {D} inputs and {P} outputs."
+            f"process must make a process of {D} inputs and {P} outputs for this layer, but made "
+            f"one of {prior.input_dim} inputs and {prior.output_dim} outputs."
         )
     return prior

@@ -225,9 +225,9 @@ def read(path: Path) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         sound = complete = named = unchanged = False
     if not (sound and complete and named):
-        raise DamagedRecordError(path, "is not the whole record of a trial")
+        raise DamagedRecordError(path, "is not a complete record of a trial")
     if not unchanged:
-        raise DamagedRecordError(path, "does not give its checksum")
+        raise DamagedRecordError(path, "does not match its checksum")
     return dict(record)
 
 

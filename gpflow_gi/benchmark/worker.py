@@ -131,7 +131,8 @@ def _prepared(task: Task) -> Callable[..., Any]:
     here = gethostname()
     if task.version != __version__:
         raise StopSweepError(
-            f"{here} has version {__version__} of gpflow_gi; the sweep is one of {task.version}."
+            f"{here} has version {__version__} of gpflow_gi, but the sweep was started with "
+            f"{task.version}: install that version there."
         )
     module, _, name = task.function.partition(":")
     try:

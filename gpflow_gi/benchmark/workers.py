@@ -191,8 +191,8 @@ class Worker:
 def _check_running(task: Task) -> None:
     if not is_running(task.records, task.token):
         raise StopSweepError(
-            f"{gethostname()} does not see the sweep in {task.records.parent}: it was ended, or "
-            "the folder is not shared."
+            f"{gethostname()} cannot find the sweep in {task.records.parent}: it has ended, or "
+            "the folder is not shared with this machine."
         )
 
 

@@ -201,7 +201,9 @@ def _known_data(options: argparse.Namespace) -> str | None:
         arguments.check_table(options)
         return None
     if known == ELEVATION and options.test_fraction is not None:
-        raise ValueError("--test-fraction: the elevation has rows of its own to test on.")
+        raise ValueError(
+            "--test-fraction: the elevation data come with test rows of their own; leave it out."
+        )
     return known
 
 

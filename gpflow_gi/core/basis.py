@@ -67,7 +67,9 @@ class Basis(ABC):
         :return: [K, K] and [K, P], or [S, K, K] and [S, K, P].
         :raises NotImplementedError: if the design is small.
         """
-        raise NotImplementedError("Regression on a small design needs no moments.")
+        raise NotImplementedError(
+            "moments is not implemented for a small design, whose regression does not use it."
+        )
 
     def design_times(self, z: tf.Tensor) -> tf.Tensor:
         """Phi z, for z of [K, P] or [S, K, P]."""

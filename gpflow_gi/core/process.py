@@ -31,7 +31,7 @@ class Process(gpflow.Module, ABC):
         :param input_dim: D, the number of columns of the inputs.
         :param output_dim: P, the number of outputs.
         :param seed: the seed of draws for which none is given, from 0 to 2^32 - 1.
-        :raises ValueError: if a number is not a positive integer, or the seed is no seed.
+        :raises ValueError: if a number is not a positive integer, or the seed is not a seed.
         """
         super().__init__()
         self.input_dim = positive_integer("input_dim", input_dim)
@@ -46,7 +46,7 @@ class Process(gpflow.Module, ABC):
             change with the parameters alone.
         :return: a function from X [N, D] to the draws' values, [S, N, P], with the parameters at
             the time of this call. It raises ValueError if X is not finite or has another shape.
-        :raises ValueError: if `num_draws` is not a positive integer, or `seed` is no seed.
+        :raises ValueError: if `num_draws` is not a positive integer, or `seed` is not a seed.
         """
         S = positive_integer("num_draws", num_draws)
         functions = self.functions(S, self.own_seed if seed is None else as_seed(seed))
@@ -81,5 +81,5 @@ class Process(gpflow.Module, ABC):
         """
         if number not in (None, self.input_dim):
             raise ValueError(
-                f"The process has input_dim={self.input_dim}, but gets {number} columns."
+                f"The process has input_dim={self.input_dim}, but X has {number} columns."
             )

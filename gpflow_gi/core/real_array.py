@@ -57,7 +57,9 @@ def real_array(name: str, value: Any, wanted: str = "an array of numbers") -> np
     if array.dtype.kind == "c":
         raise ValueError(f"{must} that are real, but holds complex numbers.")
     if array.dtype.kind in "mM":
-        raise ValueError(f"{must}, but holds dates or times: write how many days, or the like.")
+        raise ValueError(
+            f"{must}, but holds dates or times: convert them to numbers, such as days since a date."
+        )
     if array.dtype.kind in "SU":
         holds = f"is the text {shown(value)}" if array.ndim == 0 else _holds(array)
         raise ValueError(f"{must}, but {holds}.")

@@ -107,7 +107,7 @@ class Column:
             "categories": list,
         }
         if not isinstance(plain, Mapping) or not {"name"} <= plain.keys() <= types.keys():
-            raise ValueError("a column has other settings than those of columns")
+            raise ValueError("a column must have a name and only known settings")
         for name, one in plain.items():
             if type(one) is not types[name]:
                 raise ValueError(f"the setting {name} of a column is of the wrong type")
@@ -124,7 +124,7 @@ class Column:
             and (bool(categories) == (column.kind == CATEGORY))
         )
         if not sound:
-            raise ValueError("a column has settings that no column has")
+            raise ValueError("the settings of a column contradict each other")
         return column
 
 

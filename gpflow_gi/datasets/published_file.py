@@ -70,8 +70,8 @@ def _from_mirror(
     found = hash_of(content).hexdigest()
     if found != sha256 and not is_same(content):
         raise DataError(
-            f"{path} is not the file that was published, but cut short or changed (line ends "
-            f"count): its {len(content)} bytes have the SHA-256 {found}, not {sha256}. {remedy}"
+            f"{path} is not the published file, but incomplete or changed (line endings count "
+            f"too): its {len(content)} bytes have the SHA-256 {found}, not {sha256}. {remedy}"
         )
     return content
 
@@ -101,9 +101,9 @@ def _download(file: str, sha256: str, home: str) -> bytes:
         ) from None
     except ValueError:  # pooch raises this for a wrong hash
         raise DataError(
-            f"{url} is no longer the file that was published, or came incomplete: it does not have "
-            f"the SHA-256 {sha256}. Try again, or set {MIRROR} to a folder that holds {file} as it "
-            "was."
+            f"{url} has changed since the file was published, or came incomplete: it does not "
+            f"have the SHA-256 {sha256}. Try again, or set {MIRROR} to a folder that holds the "
+            f"published {file}."
         ) from None
 
 

@@ -55,7 +55,7 @@ def standard_split(table: Table, split: int) -> tuple[Table, Table]:
     _check_enough_rows(table)
     if not isinstance(split, int | np.integer) or not 0 <= split < _MOST_SPLITS:
         raise DataError(
-            f"{table.name} has the splits 0, 1, 2 and so on, and no split {shown(split)}."
+            f"{table.name} has no split {shown(split)}: splits have the numbers 0, 1, 2 and so on."
         )
     num_rows = len(table.X)
     num_train = min(round(0.9 * num_rows), num_rows - 1)

@@ -52,8 +52,8 @@ class Standardiser:
             low, span = values.min(axis=0), np.ptp(values, axis=0)
         if not np.all(np.isfinite(span)):
             raise ValueError(
-                f"The differences within a column overflow in {values.dtype.name}: values reach "
-                f"from {values.min():.3g} to {values.max():.3g}. Take them in another unit."
+                f"The differences within a column overflow in {values.dtype.name}: its values "
+                f"range from {values.min():g} to {values.max():g}. Use another unit."
             )
         constant = span == 0
         unit = (values - low) / np.where(constant, 1.0, span)

@@ -23,7 +23,9 @@ def uci(name: str, split: int) -> tuple[Table, Table]:
     """
     last = num_splits(name) - 1
     if not isinstance(split, int | np.integer) or not 0 <= split <= last:
-        raise DataError(f"{name} has the splits 0 to {last}, and no split {shown(split)}.")
+        raise DataError(
+            f"{name} has no split {shown(split)}: its splits have the numbers 0 to {last}."
+        )
     return standard_split(uci_table(name), split)
 
 

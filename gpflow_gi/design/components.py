@@ -8,8 +8,8 @@ from typing import Any
 import tensorflow as tf
 
 from ..core.random import Seed
-from ..core.validation import finite_array, shown, true_or_false
-from ..models import Predictive
+from ..core.validation import finite_array, true_or_false
+from ..models.predictive import check_predictive
 
 NUM_SAMPLES = 100
 """S of acquisition functions by default, as of predictions."""
@@ -25,11 +25,7 @@ def check_model(model: Any, outputs: int | None = 1) -> None:
     :raises TypeError: if it is not a model of this library.
     :raises ValueError: if it has another number of outputs.
     """
-    if not isinstance(model, Predictive):
-        raise TypeError(
-            "model must be one of this library's, as gpflow_gi.models.DeepGP is, but is "
-            f"{shown(model)}."
-        )
+    check_predictive(model)
     if outputs not in (None, model.output_dim):
         raise ValueError(
             f"The model has {model.output_dim} outputs, but there is one function to search."
@@ -53,7 +49,7 @@ def components(
 def number(name: str, value: Any) -> float:
     """`value` as a finite float.
 
-    :raises ValueError: if it is none.
+    :raises ValueError: if it is not one.
     """
     return float(finite_array(name, value, ()))
 

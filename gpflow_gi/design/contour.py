@@ -35,7 +35,7 @@ def contour_improvement(
     :param seed: see there.
     :return: [N], in the squared unit of f.
     :raises ValueError: if a number is not finite, or X does not fit the model.
-    :raises TypeError: if the model is none of this library.
+    :raises TypeError: if it is not a model of this library.
     """
     mean, sd = components(model, X, num_samples, seed, maximise=True)
     variance = tf.reduce_mean(tf.square(sd), axis=0) + tf.math.reduce_variance(mean, axis=0)

@@ -35,7 +35,7 @@ def expected_improvement(
     :param seed: see there.
     :return: [N], in the unit of f.
     :raises ValueError: if `best` is not a finite number, or X does not fit the model.
-    :raises TypeError: if the model is none of this library.
+    :raises TypeError: if it is not a model of this library.
     """
     mean, sd = components(model, X, num_samples, seed, maximise=maximise)
     best = number("best", best) if maximise else -number("best", best)
@@ -67,7 +67,7 @@ def upper_confidence_bound(
     :param seed: see there.
     :return: [N], in the unit of f.
     :raises ValueError: if `beta` is not positive, or X does not fit the model.
-    :raises TypeError: if the model is none of this library.
+    :raises TypeError: if it is not a model of this library.
     """
     mean, sd = components(model, X, num_samples, seed, maximise=maximise)
     variance = tf.reduce_mean(tf.square(sd), axis=0) + tf.math.reduce_variance(mean, axis=0)

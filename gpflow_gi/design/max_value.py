@@ -22,13 +22,13 @@ def sample_optima(
     """Draw the optimal value of f among candidates, from functions of the posterior.
 
     :param model: a :class:`gpflow_gi.models.Predictive` of one output.
-    :param candidates: [N, D], many, and near the optimum some.
+    :param candidates: [N, D], many, some of them near the optimum.
     :param num_draws: K, the number of functions.
     :param maximise: True for the maximum.
     :param seed: as in :meth:`gpflow_gi.models.Predictive.sample_functions`.
     :return: [K], in the unit of f.
     :raises ValueError: if there are no candidates, or they do not fit the model.
-    :raises TypeError: if the model is none of this library.
+    :raises TypeError: if it is not a model of this library.
     """
     check_model(model)
     candidates = finite_array("candidates", candidates, (None, None))
@@ -49,9 +49,10 @@ def max_value_entropy(
 ) -> tf.Tensor:
     """The information that f(x) gives about the optimal value f*: H[f(x)] - E H[f(x) | f*].
 
-    Given f*, f(x) has the density of the mixture cut off at f* (Wang & Jegelka, "Max-value entropy
-    search for efficient Bayesian optimization", ICML 2017, eq. 5). For one Gaussian that is their
-    eq. 6; for a mixture, whose entropy has no closed form, the integrals are sums over a grid.
+    Given f*, f(x) has the density of the mixture truncated at f* (Wang & Jegelka, "Max-value
+    entropy search for efficient Bayesian optimization", ICML 2017, eq. 5). For one Gaussian that is
+    their eq. 6; for a mixture, whose entropy has no closed form, the integrals are sums over a
+    grid.
 
     :param model: a :class:`gpflow_gi.models.Predictive` of one output.
     :param X: [N, D].
@@ -61,7 +62,7 @@ def max_value_entropy(
     :param seed: see there.
     :return: [N], in nats.
     :raises ValueError: if `optima` are not finite numbers, or X does not fit the model.
-    :raises TypeError: if the model is none of this library.
+    :raises TypeError: if it is not a model of this library.
     """
     mean, sd = components(model, X, num_samples, seed, maximise=maximise)
     sign = 1.0 if maximise else -1.0
@@ -75,7 +76,7 @@ def max_value_entropy(
 
 
 def _entropy(mean: tf.Tensor, sd: tf.Tensor, low: tf.Tensor, high: tf.Tensor) -> tf.Tensor:
-    """Entropy of a mixture that is cut off, [N], by the trapezoidal rule.
+    """Entropy of a truncated mixture, [N], by the trapezoidal rule.
 
     :param mean: [S, N].
     :param sd: [S, N].

@@ -92,7 +92,7 @@ def thompson_batch(
     :param seed: of the functions and of the points, an integer from 0 to 2^32 - 1.
     :return: [B, D].
     :raises ValueError: if an argument is invalid, or the box does not fit the model.
-    :raises TypeError: if the model is none of this library.
+    :raises TypeError: if it is not a model of this library.
     """
     check_model(model)
     lower, upper = _box(lower, upper)
@@ -111,7 +111,10 @@ def _box(lower: Any, upper: Any) -> tuple[Array, Array]:
     lower = finite_array("lower", lower, (None,))
     upper = finite_array("upper", upper, lower.shape)
     if not np.all(lower < upper):
-        raise ValueError(f"lower must be below upper, but {shown(lower)} is not: {shown(upper)}.")
+        raise ValueError(
+            f"lower must be below upper in each column, but lower is {shown(lower)} and upper is "
+            f"{shown(upper)}."
+        )
     return lower, upper
 
 

@@ -1,4 +1,4 @@
-"""Active learning, by the variance and by what an observation takes off it."""
+"""Active learning: the predictive variance, and its reduction by an observation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def predictive_variance(
     :param seed: see there.
     :return: [N], in the squared unit of f.
     :raises ValueError: if X does not fit the model.
-    :raises TypeError: if the model is none of this library.
+    :raises TypeError: if it is not a model of this library.
     """
     check_model(model, outputs=None)
     return tf.reduce_sum(model.predict_f(X, num_samples, seed=seed)[1], axis=-1)
@@ -44,7 +44,7 @@ def integrated_variance_reduction(
     num_samples: int = NUM_SAMPLES,
     seed: Seed = None,
 ) -> tf.Tensor:
-    """The fall of the mean variance over reference points by an observation at x ("ALC", IMSE).
+    """The reduction of the mean variance at reference points by an observation at x (ALC, IMSE).
 
         1/R sum_r cov(f(x), f(r))^2 / (var f(x) + noise), summed over outputs
 
@@ -62,14 +62,14 @@ def integrated_variance_reduction(
     :param seed: see there.
     :return: [N], in the squared unit of f.
     :raises ValueError: if X or the references do not fit the model, or if the noise is not known.
-    :raises TypeError: if the model is none of this library.
+    :raises TypeError: if it is not a model of this library.
     """
     check_model(model, outputs=None)
     if noise_variance is None:
         if not isinstance(model.likelihood, gpflow.likelihoods.Gaussian):
             raise ValueError(
-                f"A {type(model.likelihood).__name__} likelihood does not say the variance of an "
-                "observation: give noise_variance, a number."
+                f"The variance of an observation under a {type(model.likelihood).__name__} "
+                "likelihood is not one number: give noise_variance."
             )
     else:
         noise_variance = positive_number("noise_variance", noise_variance)

@@ -91,8 +91,8 @@ class Estimator(BaseEstimator):
             model = self.model_
             if model.latents and model.num_data != len(X):
                 raise ValueError(
-                    f"warm_start goes on with a model that has latent variables of "
-                    f"{model.num_data} rows, but X has {len(X)} rows."
+                    f"With warm_start, X must have the {model.num_data} rows of the earlier "
+                    f"training, whose latent variables the model has, but has {len(X)}."
                 )
             model.num_data = len(X)
         else:

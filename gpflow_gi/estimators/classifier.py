@@ -43,10 +43,13 @@ class Classifier(ClassifierMixin, Estimator):
         known = self.classes_ if self._goes_on() else None
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) == 1 and known is None:
-            raise ValueError("y holds one class only; at least two are needed to tell apart.")
+            raise ValueError("y holds only one class; a classifier needs at least two.")
         if known is not None:
             if not np.isin(classes, known).all():
-                raise ValueError("y holds other classes than those that warm_start goes on with.")
+                raise ValueError(
+                    "With warm_start, y must hold classes of the earlier training, but holds "
+                    "others."
+                )
             labels = np.searchsorted(known, y)
         self.classes_ = classes if known is None else known
         likelihood = self._likelihood(len(self.classes_))
@@ -111,8 +114,8 @@ class Classifier(ClassifierMixin, Estimator):
             unknown = ~np.isin(y, self.classes_)
         except TypeError:  # types that cannot be compared, such as dates and numbers
             raise ValueError(
-                f"y holds labels of another kind, {np.asarray(y).dtype}, than the classes in "
-                f"training, {self.classes_.dtype}."
+                f"y holds labels of type {np.asarray(y).dtype}, but the classes in training are "
+                f"of type {self.classes_.dtype}."
             ) from None
         if np.any(unknown):
             raise ValueError(

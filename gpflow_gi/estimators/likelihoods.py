@@ -65,7 +65,9 @@ def of_targets(
             f"A heteroskedastic likelihood takes one target, but y has {Y.shape[1]} columns."
         )
     if isinstance(made, Poisson) and (np.any(Y < 0) or np.any(Y != np.round(Y))):
-        raise ValueError("A Poisson likelihood takes counts, but y holds other numbers than these.")
+        raise ValueError(
+            "A Poisson likelihood takes counts 0, 1, 2 and so on, but y holds other numbers."
+        )
     if isinstance(made, Bernoulli) and not np.all(np.isin(Y, (0, 1))):
         raise ValueError("A Bernoulli likelihood takes 0 and 1, but y holds other numbers.")
     if isinstance(made, Gaussian | StudentT | HeteroskedasticTFPConditional):

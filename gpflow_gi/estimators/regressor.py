@@ -47,8 +47,8 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         Y = real_array("y", y).astype(np.float64).reshape(len(X), -1)
         if going_on and y.shape[1:] != self.target_shape_:
             raise ValueError(
-                f"y has shape {y.shape}, but the model that warm_start goes on with has targets "
-                f"of {self.target_shape_} after the rows."
+                "With warm_start, y must have the shape of the earlier targets, "
+                f"{self.target_shape_} after the rows, but has shape {y.shape}."
             )
         wanted = "gaussian" if is_one_of(self.likelihood, ["auto"]) else self.likelihood
         likelihood, scaling = likelihoods.of_targets(wanted, Y, weights)

@@ -195,6 +195,7 @@ class DigitsTask:
             "log_density": float(classification_metrics.log_density(labels, P).mean()),
             "calibration_error": ece,
             "accuracy": classification_metrics.accuracy(labels, P),
+            "confidence": float(P.max(axis=1).mean()),
         }
 
 

@@ -59,10 +59,10 @@ def run(
     if full and not experiment.has_full:
         raise ValueError(f"{name} has no full version.")
     if fast and full:
-        raise ValueError("An experiment is run in its fast or in its full version, not in both.")
+        raise ValueError("Give fast or full, not both.")
     if data is not None and data not in experiment.data:
         raise ValueError(
-            f"{name} runs on {', '.join(experiment.data) or 'data of its own'}, not on {data!r}."
+            f"{name} runs on {', '.join(experiment.data) or 'its own data'}, not on {data!r}."
         )
     options: dict[str, Any] = {"fast": fast, "seed": seed}
     if experiment.data:

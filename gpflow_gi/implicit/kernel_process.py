@@ -44,7 +44,7 @@ class KernelProcess(Process):
         :param num_features: F, the number of random frequencies of each draw.
         :param seed: the seed of draws for which none is given, from 0 to 2^32 - 1.
         :raises ValueError: if the kernel has no features or cannot take D columns, if a number is
-            not a positive integer, if `warp` changes the shape, or if the seed is no seed.
+            not a positive integer, if `warp` changes the shape, or if the seed is not a seed.
         :raises TypeError: if `kernel` is not a kernel, or `warp` not a function.
         """
         super().__init__(input_dim, output_dim, seed)

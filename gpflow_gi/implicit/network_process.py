@@ -45,7 +45,7 @@ class NetworkProcess(Process):
         :param nonlinearity: after each hidden layer: a name, or an elementwise function.
         :param seed: the seed of draws for which none is given, from 0 to 2^32 - 1.
         :raises ValueError: if a number is not a positive integer, the nonlinearity is unknown, or
-            the seed is no seed.
+            the seed is not a seed.
         :raises TypeError: if the nonlinearity is neither a name nor a function.
         """
         super().__init__(input_dim, output_dim, seed)

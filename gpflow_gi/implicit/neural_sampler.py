@@ -50,7 +50,7 @@ class NeuralSampler(Process):
         :param noise_dim: the number of dimensions of the noise.
         :param rank: R, for each output; None for one network on inputs and noise together.
         :raises ValueError: if a number is not a positive integer, the nonlinearity is unknown, or
-            the seed is no seed.
+            the seed is not a seed.
         :raises TypeError: if the nonlinearity is neither a name nor a function.
         """
         super().__init__(input_dim, output_dim, seed)

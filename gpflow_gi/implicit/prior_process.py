@@ -36,8 +36,8 @@ class PriorProcess(Process):
             layer.
         :param seed: the seed of draws for which none is given, from 0 to 2^32 - 1.
         :raises TypeError: if `model` is neither.
-        :raises ValueError: if the model does not know its number of inputs, if a kernel has no
-            features, if a number is not a positive integer, or if the seed is no seed.
+        :raises ValueError: if the number of inputs is not known, if a kernel has no
+            features, if a number is not a positive integer, or if the seed is not a seed.
         """
         network = model
         if isinstance(model, WeightPosterior) and not model.is_of_target:
@@ -49,8 +49,8 @@ class PriorProcess(Process):
             )
         if network.input_dim is None:
             raise ValueError(
-                "The model does not know its number of inputs: neither inducing inputs nor the "
-                "layer at its bottom tell."
+                "The number of inputs of the model is not known. Give the model inducing_inputs, "
+                "or a first layer that has its number of inputs, such as a DenseLayer."
             )
         super().__init__(network.input_dim, network.output_dim, seed)
         self.model = network.prior_model()

@@ -227,13 +227,14 @@ def _of_target(
     """Laplace's approximation of a density that is no network's."""
     if structure not in ("full", "diagonal"):
         raise ValueError(
-            f"structure={structure!r} is of layers, which a target has not: use 'full' or "
-            "'diagonal'."
+            f"structure={structure!r} needs the layers of a network, which a target does not "
+            "have: use 'full' or 'diagonal'."
         )
     for name, option in given.items():
         if option != "model":
             raise ValueError(
-                f"{name}={option!r} is for networks; the density of a target is fixed."
+                f"{name}={option!r} needs a network: the density of a target has no prior or "
+                "noise to choose."
             )
     target, log_joint, theta = search(
         model,

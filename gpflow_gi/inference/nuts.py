@@ -204,7 +204,7 @@ def _watched(model: Any, density: LogJoint, inputs: Any) -> tf.Tensor | None:
     """The rows at which function values are monitored; None for a target."""
     if isinstance(density, TargetJoint):
         if inputs is not None:
-            raise ValueError("inputs have no meaning for a target, which has no functions.")
+            raise ValueError("inputs are for a network: a target has no functions. Leave them out.")
         return None
     watched = _spread(density.X)
     if inputs is None:

@@ -42,8 +42,8 @@ def reweighted(
     """
     if not isinstance(posterior, WeightPosterior):
         raise TypeError(
-            f"posterior must be one of gpflow_gi.inference, but is {shown(posterior)}, whose draws "
-            "are not vectors of weights."
+            "posterior must be one of gpflow_gi.inference, whose draws are vectors of weights, "
+            f"but is {shown(posterior)}."
         )
     S, T = positive_integer("num_samples", num_samples), positive_integer("num_draws", num_draws)
     seed = as_seed(seed)

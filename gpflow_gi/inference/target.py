@@ -108,7 +108,7 @@ def as_target(target: Any) -> Target:
     """The target itself, or one with the same functions.
 
     :param target: an object with `size`, `log_prob` and, optionally, `log_likelihood`.
-    :raises TypeError: if it is none.
+    :raises TypeError: if it is not such an object.
     """
     if isinstance(target, Target):
         return target

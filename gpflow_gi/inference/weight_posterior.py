@@ -160,7 +160,9 @@ class WeightPosterior(Predictive):
         self, data: Any, num_samples: int | None = None, seed: Seed = None
     ) -> tuple[tf.Tensor, tf.Tensor | None, tf.Tensor]:
         if self.is_of_target:
-            raise ValueError("A target's density is of all data at once: it has no terms of rows.")
+            raise ValueError(
+                "The density of a target is that of all data at once: it is no sum over rows."
+            )
         return super().row_terms(data, num_samples, seed)
 
     def log_importance_weights(self, data: Any, num_samples: int, seed: Seed = None) -> tf.Tensor:

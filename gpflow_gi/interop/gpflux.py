@@ -147,7 +147,7 @@ def _keras_layer(layer: Any, name: str) -> Any:
             "deterministic Keras layers."
         )
     if not isinstance(layer, tf_keras.layers.Layer):
-        raise TypeError(f"{name} is no layer of gpflow.keras.tf_keras.")
+        raise TypeError(f"{name} is not a layer of gpflow.keras.tf_keras.")
     try:
         check_is_a_function(layer)
     except (TypeError, ValueError) as error:

@@ -12,7 +12,7 @@ from gpflow.keras import tf_keras
 from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import check_data, positive_integer, shown
 from ..models import Predictive
-from ..models.predictive import DEFAULT_PREDICTION_SAMPLES
+from ..models.predictive import DEFAULT_PREDICTION_SAMPLES, check_predictive
 from ..training import FitRecord, NonFiniteError
 from ..training.guard import advice
 from ..training.learning_rate import make_optimizer, plain_number
@@ -42,11 +42,7 @@ def as_keras_model(
     :raises ValueError: if a number of samples is not positive, if `seed` is not a seed, or inside
         the scope of a strategy with several replicas.
     """
-    if not isinstance(model, Predictive):
-        raise TypeError(
-            "model must be one of this library's, as gpflow_gi.models.DeepGP is, but is a "
-            f"{type(model).__name__}."
-        )
+    check_predictive(model)
     if tf.distribute.get_strategy().num_replicas_in_sync > 1:
         raise ValueError(
             "The Keras model is trained on one device. On several, train the model itself with "

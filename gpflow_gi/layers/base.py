@@ -228,7 +228,9 @@ class LayerDraw(ABC):
         :return: the function.
         :raises NotImplementedError: if the layer has no features.
         """
-        raise NotImplementedError(f"{type(self).__name__} is of a layer without features.")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no function: its layer has a kernel without features."
+        )
 
 
 class LayerFunction(LayerDraw):

@@ -129,7 +129,9 @@ class LatentVariableLayer(RowLatents):
     @property
     def output_dim(self) -> int:  # type: ignore[override]
         if self.input_dim is None:
-            raise ValueError("The shape of the outputs is not known outside of a model.")
+            raise ValueError(
+                "The shape of the layer's outputs is not known before the layer is part of a model."
+            )
         return self.input_dim + self.latent_dim
 
     def follow_prior(self) -> None:

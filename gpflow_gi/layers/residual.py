@@ -69,7 +69,9 @@ class Residual(Layer):
         :raises ValueError: before that.
         """
         if self._shapes is None:
-            raise ValueError("The shape of a block's outputs is not known outside of a model.")
+            raise ValueError(
+                "The shape of the block's outputs is not known before the block is part of a model."
+            )
         return self._shapes[1]
 
     @property

@@ -119,8 +119,8 @@ class RowLatents(Layer):
             )
         if self.input_dim not in (None, *input_shape):
             raise ValueError(
-                f"It is part of a model whose rows have {self.input_dim} columns here, but gets "
-                f"{input_shape[0]}."
+                f"The layer belongs to a model in which its inputs have {self.input_dim} columns, "
+                f"but here they have {input_shape[0]}."
             )
 
     def follow_prior(self) -> None:

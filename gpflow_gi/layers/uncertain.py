@@ -33,7 +33,7 @@ class UncertainInputs(RowLatents):
         array = real_array("variance", variance)
         array = finite_array("variance", variance, (None,) if array.ndim else ())
         if np.any(array < 0):
-            raise ValueError(f"variance must not be negative, but {shown(variance)} is.")
+            raise ValueError(f"variance must not be negative, but is {shown(variance)}.")
         self.variance = Parameter(array, trainable=False)
 
     @property
@@ -43,15 +43,17 @@ class UncertainInputs(RowLatents):
     @property
     def output_dim(self) -> int:  # type: ignore[override]
         if self.input_dim is None:
-            raise ValueError("The shape of the outputs is not known outside of a model.")
+            raise ValueError(
+                "The shape of the layer's outputs is not known before the layer is part of a model."
+            )
         return self.input_dim
 
     def check_inputs(self, *input_shape: int) -> None:
         super().check_inputs(*input_shape)
         if self.variance.shape not in ((), (1,), input_shape):
             raise ValueError(
-                f"It has the variances of {self.variance.shape[0]} columns, but gets "
-                f"{input_shape[0]}."
+                f"The layer has variances of {self.variance.shape[0]} columns, but its inputs "
+                f"have {input_shape[0]}."
             )
 
     def join(self, X: tf.Tensor, h: tf.Tensor) -> tf.Tensor:

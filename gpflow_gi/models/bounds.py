@@ -197,7 +197,7 @@ class Bounds(TrainingLoss):
         if X.shape[0] != self.num_data:
             raise ValueError(
                 f"Importance weights need all {self.num_data} rows that the model was built for "
-                f"(num_data), but X has {X.shape[0]}: those of a minibatch bound nothing."
+                f"(num_data), but X has {X.shape[0]}: weights of a minibatch give no bound."
             )
         S = positive_integer("num_samples", num_samples)
         seed = as_seed(seed)

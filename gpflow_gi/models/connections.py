@@ -46,16 +46,16 @@ def check_last_layer(
         )
     if isinstance(layers[-1], RowLatents):
         raise ValueError(
-            f"The last layer is a {type(layers[-1]).__name__}, which makes inputs for the layers "
-            "above. Let a GPLayer or a DenseLayer follow."
+            f"The last layer is a {type(layers[-1]).__name__}, which only makes inputs for a "
+            "layer above. Add a GPLayer or a DenseLayer after it."
         )
     last = layers[-1]
     if isinstance(last, GPLayer) and last.mixing is not None:
         if not factors_over_outputs(likelihood):
             raise ValueError(
-                f"The last layer's outputs are mixed, but a {type(likelihood).__name__} likelihood "
-                "takes all of them at once, and its integrals take them as independent. Mix in the "
-                "layer below."
+                "The last layer has a mixing matrix, so that its outputs are correlated, but the "
+                f"integrals of a {type(likelihood).__name__} likelihood take its arguments as "
+                "independent. Give the mixing matrix to the layer below."
             )
     elif not last.has_independent_outputs:
         raise ValueError(
@@ -136,8 +136,9 @@ def _check_index_columns(layers: list[Layer | Deterministic]) -> None:
         if any(isinstance(part, Coregion) for part in layer.submodules):
             raise ValueError(
                 f"{describe(layer)} has a Coregion kernel, which reads an index from a column of "
-                "its inputs, but they are the outputs of a layer, which are no integers. Use it in "
-                "the first layer, whose inputs are X, or above a function that makes the index."
+                "its inputs, but its inputs are the outputs of a layer, which are not integers. "
+                "Use it in the first layer, whose inputs are X, or above a function that makes "
+                "the index."
             )
 
 
@@ -161,8 +162,8 @@ def _connect(
                 shape = layer.connect(*shape)
             elif layer.lacks_weights:
                 raise ValueError(
-                    f"{name} has no weights yet, and nothing here tells its number of inputs D. "
-                    "Call its method build([None, D]) first, or build([None, H, W, C]) for images."
+                    f"{name} has no weights yet, and its number of inputs D is not known. Call "
+                    "its method build([None, D]) first, or build([None, H, W, C]) for images."
                 )
             continue
         if isinstance(layer, Residual):
@@ -196,7 +197,7 @@ def _connect_latent(
     shape = layer.input_shape if shape is None else shape
     if shape is None or shape[0] < 1:
         raise ValueError(
-            f"Nothing tells the number of inputs of a {type(layer).__name__}. Give the model "
+            f"The number of inputs of a {type(layer).__name__} is not known. Give the model "
             "inducing_inputs, or let a layer with inducing inputs of its own follow it."
         )
     if len(shape) == 1:
@@ -238,8 +239,8 @@ def _connect_block(
     shape = block.input_shape if shape is None else shape
     if shape is None:
         raise ValueError(
-            f"Nothing tells the shape of the rows of a block ({within.strip()}) whose first layer "
-            "is deterministic. Give the model inducing_inputs, or put a layer of "
+            f"The shape of the inputs of a block ({within.strip()}) whose first layer is "
+            "deterministic is not known. Give the model inducing_inputs, or put a layer of "
             "gpflow_gi.layers below."
         )
     outputs, shortcut = (
@@ -249,7 +250,7 @@ def _connect_block(
     if outputs != shortcut:
         raise ValueError(
             f"The chain{within} makes rows of shape {outputs}, but its shortcut rows of shape "
-            f"{shortcut}; they are added, and must be equal."
+            f"{shortcut}; the shapes must be equal, since the two are added."
         )
     block.connect(shape, outputs)
     return outputs

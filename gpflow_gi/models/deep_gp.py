@@ -145,9 +145,9 @@ class DeepGP(LatentBounds):
     def draw(self, num_samples: int, seed: Seed = None, *, joint: bool = False) -> LayerDraws:
         if self.input_dim is None:
             raise ValueError(
-                "The model cannot be drawn from before it has seen data: neither inducing inputs "
-                "nor a dense layer at its bottom tell how many inputs it has. Give it data, as "
-                "predict_f(X) does."
+                "Functions cannot be drawn yet, since the number of inputs of the model is not "
+                "known: it has neither inducing inputs nor a dense first layer. Predict at some X "
+                "first, as by predict_f(X)."
             )
         return self._draw(self.input_dim, num_samples, as_seed(seed), joint, sample_axis=True)
 
@@ -319,8 +319,8 @@ class DeepGP(LatentBounds):
     ) -> tf.Tensor:
         if self.memory is not None:
             raise ValueError(
-                "A model that was updated has no importance weights: earlier rows are known by "
-                "their pseudo-data only. Its elbo is a bound for the new rows, given these."
+                "A model that was updated has no importance weights, since it keeps only "
+                "pseudo-data of earlier rows. Use its elbo, a bound for the new rows given these."
             )
         return super().log_importance_weights(data, num_samples, seed)
 

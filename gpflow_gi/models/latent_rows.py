@@ -32,8 +32,8 @@ def check_latents(model: Any, input_dim: int | None) -> None:
         if layer.encoder is not None and (D is None or Q is None):
             if layer.encoder.lacks_weights:
                 raise ValueError(
-                    f"{name} has an encoder without weights, and nothing here tells the number of "
-                    "its inputs, D + Q. Call its method build([None, D + Q]) first."
+                    f"{name} has an encoder without weights, and the number of its inputs, D + Q, "
+                    "is not known. Call its method build([None, D + Q]) first."
                 )
         elif layer.encoder is not None:
             try:
@@ -80,9 +80,9 @@ def split_index(model: Any, data: tuple[Any, Any]) -> tuple[tuple[Any, Any], tf.
         return (X, Y[:, :-1]), index
     if Y.shape[-1] == Q and Y.shape[0] != N:
         raise ValueError(
-            f"The bound of a part of the data, {Y.shape[0]} of {N} rows, needs to know which they "
-            "are, since each row has latent variables of its own: give Y one more column, the "
-            "index of each row, as model.numbered(Y) does for all rows. gpflow_gi.fit does so."
+            f"Y has {Y.shape[0]} of the {N} rows, but not their index, which finds the latent "
+            "variables of each row: give Y one more column with it, as model.numbered(Y) does for "
+            "all rows. gpflow_gi.fit does so."
         )
     return (X, Y), tf.range(N)
 

@@ -101,25 +101,22 @@ def log_density_of_y(
     variance: tf.Tensor,
     X: tf.Tensor,
     Y: tf.Tensor,
+    *,
+    missing: bool = False,
 ) -> tuple[tf.Tensor, ...]:
-    """Log of the mixture's density at the targets: a tuple of one, [N], in nats."""
-    components = integration.predict_log_density(likelihood, X, mean, variance, Y, seed)
-    return (mixture.log_density(components),)
+    """Log of the mixture's density at the targets: a tuple of one, [N], in nats.
 
-
-def log_density_of_observed_y(
-    likelihood: Likelihood,
-    seed: Any,
-    mean: tf.Tensor,
-    variance: tf.Tensor,
-    X: tf.Tensor,
-    Y: tf.Tensor,
-) -> tuple[tf.Tensor, ...]:
-    """The same as :func:`log_density_of_y`, for the outputs that were observed."""
+    :param missing: True if NaN in Y stands for an output that was not observed.
+    """
     components = integration.predict_log_density(
-        likelihood, X, mean, variance, Y, seed, missing=True
+        likelihood, X, mean, variance, Y, seed, missing=missing
     )
     return (mixture.log_density(components),)
+
+
+def log_density_of_observed_y(*arguments: Any) -> tuple[tf.Tensor, ...]:
+    """The same as :func:`log_density_of_y`, for the outputs that were observed."""
+    return log_density_of_y(*arguments, missing=True)
 
 
 def moments_of_outputs(
@@ -169,8 +166,8 @@ def log_density_for(model: Any) -> Reduce:
     if not isinstance(model.likelihood, Gaussian):
         raise ValueError(
             f"The density of correlated outputs under a {type(model.likelihood).__name__} "
-            "likelihood has no formula. Compare models by the densities of single outputs, from "
-            "predict_y_components, or use a Gaussian likelihood."
+            "likelihood has no closed form. Compare models by the densities of single outputs, "
+            "from predict_y_components, or use a Gaussian likelihood."
         )
     return log_density_of_correlated_y
 

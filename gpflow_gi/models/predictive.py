@@ -360,3 +360,15 @@ class Predictive(Bounds):
         what = "The prediction" if len(rows) == 1 else "The log density"
         check_outputs(checked, *values, what=what)
         return values
+
+
+def check_predictive(model: Any) -> None:
+    """Check that a model is one of this library.
+
+    :raises TypeError: if it is not.
+    """
+    if not isinstance(model, Predictive):
+        raise TypeError(
+            "model must be one of this library's, such as gpflow_gi.models.DeepGP, but is a "
+            f"{type(model).__name__}."
+        )

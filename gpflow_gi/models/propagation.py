@@ -217,7 +217,7 @@ def propagate_inducing(
         if not below_global:
             U = tf.zeros([0, layer.output_dim], U.dtype)
         kl.append(tf.reduce_mean(divergence))
-    raise AssertionError("a model's last layer is never deterministic")
+    raise AssertionError("the last layer of a model must not be deterministic")
 
 
 def _total(kl: list[tf.Tensor], layers: Sequence[Layer | Deterministic]) -> tf.Tensor | None:

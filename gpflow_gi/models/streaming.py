@@ -113,7 +113,7 @@ def _transposed(T: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
 
 
 def add_inducing_points(model: Any, new: np.ndarray) -> None:
-    """Append inducing inputs; pseudo-outputs there start at the present mean, weakly held.
+    """Append inducing inputs, with pseudo-outputs at the present mean and a small precision.
 
     :param model: changed in place.
     :param new: [M', D].

@@ -31,8 +31,8 @@ def check_likelihood(likelihood: Any) -> None:
         parts = likelihood.likelihoods
         if any(isinstance(part, MonteCarloLikelihood) for part in parts):
             raise ValueError(
-                "A SwitchedLikelihood of Monte Carlo likelihoods draws noise that no seed reaches; "
-                "use likelihoods with quadrature or in closed form."
+                "A SwitchedLikelihood of Monte Carlo likelihoods draws noise without a seed; use "
+                "likelihoods with quadrature or in closed form."
             )
     infinity = tf.constant(np.inf, gpflow.default_float())
     if any(isinstance(part, Ordinal) for part in parts) and np.isnan(tf.math.erf(infinity)):

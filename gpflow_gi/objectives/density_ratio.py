@@ -180,9 +180,9 @@ def classifier_kl(
     num_test_draws: int = 10_000,
     seed: Seed = 0,
 ) -> Estimate:
-    """Estimate KL(q || p) by a classifier, with q fixed: as :class:`DensityRatioKL` does, at best.
+    """Estimate KL(q || p) by a classifier, with q fixed: as :class:`DensityRatioKL` does.
 
-    To be used where the true divergence is known, to see how far the estimate is off.
+    Use it where the true divergence is known, to measure the error of such an estimate.
 
     :param sample_q: function of S and a seed [2] that returns samples of q, [S, L], in TensorFlow
         operations.

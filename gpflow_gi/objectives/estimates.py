@@ -114,7 +114,7 @@ def estimate_iwbo(
     """
     if not hasattr(model, "iwbo"):
         raise TypeError(
-            "model must be one of this library's, as gpflow_gi.models.DeepGP is, but is a "
+            "model must be one of this library's, such as gpflow_gi.models.DeepGP, but is a "
             f"{type(model).__name__}, which has no importance weights."
         )
     num_repeats = positive_integer("num_repeats", num_repeats)
@@ -127,8 +127,8 @@ def estimate_iwbo(
 def _mean(estimates: list[float]) -> Estimate:
     if not np.all(np.isfinite(estimates)):
         raise ValueError(
-            "The bound is minus infinity: numbers so far from those that the model was trained on "
-            "are impossible up to rounding. Standardise them as those were."
+            "The bound is minus infinity: the data are so far from those in training that their "
+            "density underflows. Standardise them as those in training."
         )
     n = len(estimates)
     error = float(np.std(estimates, ddof=1) / np.sqrt(n)) if n > 1 else np.nan

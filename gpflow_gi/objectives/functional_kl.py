@@ -1,4 +1,4 @@
-"""A KL divergence between processes, at measurement points, by its gradient alone."""
+"""A KL divergence between processes at measurement points, of which the gradient is estimated."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def pareto_smoothed(
     """
     if not hasattr(model, "log_importance_weights"):
         raise TypeError(
-            "model must be one of this library's, as gpflow_gi.models.DeepGP is, but is a "
+            "model must be one of this library's, such as gpflow_gi.models.DeepGP, but is a "
             f"{type(model).__name__}, which has no importance weights."
         )
     S = positive_integer("num_samples", num_samples)

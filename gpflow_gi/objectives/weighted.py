@@ -15,8 +15,8 @@ class WeightedBound(Objective):
     """The bound with a weight on each row: sum_n w_n E_q[log p(y_n | f_n)] - KL(q || p).
 
     With whole numbers as weights it is the ELBO of rows that are repeated so often, and a row of
-    weight zero is not there. With others it is that of a likelihood to the powers w_n: multiply all
-    by one factor, and data count more or less against the prior (see :class:`TemperedBound`).
+    weight zero is left out. With others it is that of a likelihood to the powers w_n; a common
+    factor makes the data count more or less against the prior (see :class:`TemperedBound`).
 
     :param weights: [N], finite, at least 0 and not all 0: one for each row of the data.
     :raises ValueError: if they are anything else.
@@ -31,8 +31,8 @@ class WeightedBound(Objective):
             raise ValueError(f"weights must have shape [N], but have shape {list(weights.shape)}.")
         if np.any(weights < 0) or not np.any(weights > 0):
             raise ValueError(
-                f"weights must be at least 0 and not all 0, but reach from {weights.min():.3g} to "
-                f"{weights.max():.3g}."
+                f"weights must be at least 0 and not all 0, but lie between {weights.min():g} and "
+                f"{weights.max():g}."
             )
         self.weights = gpflow.utilities.to_default_float(weights)
 

@@ -107,7 +107,7 @@ def _members(path: Path) -> tuple[bytes, bytes, int]:
         with zipfile.ZipFile(file) as archive:
             members = {info.filename: info for info in archive.infolist()}
             if len(archive.infolist()) != 2 or members.keys() != {ARCHITECTURE, PARAMETERS}:
-                raise ValueError("other files than those of a model")
+                raise ValueError("it does not hold exactly the two files of a model")
             text = _content(archive, members[ARCHITECTURE], sizes.LARGEST_TEXT)
             sizes.check_text(text)
             return text, _content(archive, members[PARAMETERS], largest), largest
@@ -115,7 +115,7 @@ def _members(path: Path) -> tuple[bytes, bytes, int]:
 
 def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, largest: int) -> bytes:
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError("other compression than is used here")
+        raise ValueError("it uses a compression that gpflow_gi.save does not write")
     if member.file_size > largest:
         raise sizes.TooLargeError(
             f"{member.filename} in it would take {member.file_size} bytes, and at most {largest} "

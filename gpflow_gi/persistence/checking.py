@@ -57,7 +57,7 @@ def check_model(model: Predictive) -> None:
         _check_deep_gp(model)
     elif isinstance(model, Linearised):
         if not isinstance(model.posterior_of_weights, Gaussian):
-            raise TypeError("the weights that are linearised have no Gaussian")
+            raise TypeError("the posterior over the linearised weights is not a Gaussian")
         check_model(model.posterior_of_weights)
     elif isinstance(model, WeightPosterior):
         if not isinstance(model.network, DeepGP):
@@ -76,7 +76,9 @@ def _check_weight_posterior(model: WeightPosterior, L: int) -> None:
         for name in ("inputs", "outputs", "scales"):
             parts = getattr(model, name)
             if not isinstance(parts, list) or len(parts) != len(shapes):
-                raise ValueError(f"{name} of a Gaussian are not one for each layer")
+                raise ValueError(
+                    f"{name} of a Gaussian must be a list with one entry for each layer"
+                )
             for part, (K, P) in zip(parts, shapes, strict=True):
                 shape = {"inputs": (K, K), "outputs": (P, P), "scales": (K, P)}[name]
                 _check_shape(name, part, shape)
@@ -95,7 +97,7 @@ def _check_weight_posterior(model: WeightPosterior, L: int) -> None:
             raise TypeError("a mixture has no components")
         for component in model.components:
             if not isinstance(component, WeightPosterior) or component.space.size != L:
-                raise ValueError("the components of a mixture are not of one network")
+                raise ValueError("the components of a mixture belong to different networks")
             check_model(component)
 
 
@@ -105,7 +107,7 @@ def _check_sampler(model: Implicit, L: int) -> None:
 
     shape = tf.function(symbolically, autograph=False).get_concrete_function().output_shapes
     if shape != [2, L]:
-        raise ValueError(f"a sampler makes samples of shape {shape}, and not [2, {L}]")
+        raise ValueError(f"a sampler makes samples of shape {shape} instead of [2, {L}]")
 
 
 def _check_deep_gp(model: DeepGP) -> None:
@@ -119,10 +121,10 @@ def _check_deep_gp(model: DeepGP) -> None:
     :raises TypeError: if something is of the wrong type.
     """
     if not isinstance(model.layers, list):
-        raise TypeError("the layers are no list")
+        raise TypeError("the layers are not a list")
     for layer in model.layers:
         if not isinstance(layer, Layer | Deterministic):
-            raise TypeError(f"a {type(layer).__name__} stands for a layer")
+            raise TypeError(f"a {type(layer).__name__} stands where a layer should be")
     positive_integer("num_data", model.num_data)
     positive_integer("num_samples", model.num_samples)
     check_likelihood(model.likelihood)
@@ -131,7 +133,7 @@ def _check_deep_gp(model: DeepGP) -> None:
     memory: Any = model.memory
     if memory is not None:
         if not isinstance(memory, Memory):
-            raise TypeError("the memory of earlier rows is none")
+            raise TypeError("the memory of earlier rows is of the wrong type")
         check_can_update(memory)
         _check_shape("inducing_inputs", memory.inducing_inputs, (None, None))
     U = model.inducing_inputs
@@ -144,7 +146,7 @@ def _check_deep_gp(model: DeepGP) -> None:
             raise TypeError("a deterministic layer has no function")
         image_shape: Any = function.image_shape
         if image_shape is not None and len(output_shape(tuple(image_shape))) != 3:
-            raise ValueError("a deterministic layer has images that are none")
+            raise ValueError("the images of a deterministic layer do not have three dimensions")
 
     def symbolically() -> tf.Tensor:
         for part in model.submodules:
@@ -225,7 +227,7 @@ def _check_layer(layer: Layer) -> None:
         _ = layer.kernels  # there must be one for each output
         _check_shape("jitter_scale", layer.jitter_scale, ())
         if not (layer.mean_function is None or callable(layer.mean_function)):
-            raise TypeError("a mean function is none")
+            raise TypeError("a mean function cannot be called")
     if isinstance(layer, GPLayer) and layer.mixing is not None:
         _check_shape("mixing", layer.mixing, (layer.output_dim, None))
         sizes = layer.num_processes
@@ -252,7 +254,7 @@ def _check_local(posterior: LocalInducing) -> None:
         _check_free(posterior, M, P)
         return
     if not isinstance(data, PseudoData):
-        raise TypeError("the pseudo-data of a local posterior are none")
+        raise TypeError("the pseudo-data of a local posterior are of the wrong type")
     if (data.num_inducing, data.output_dim) != (M, posterior.output_dim):
         raise ValueError("a local posterior has pseudo-data of another shape")
     _check_pseudo_data(data)
@@ -269,7 +271,7 @@ def _check_implicit(posterior: Any) -> None:
     _check_shape("inducing_inputs", posterior.inducing_inputs, (M, None))
     positive_number("noise_variance", posterior.noise_variance)
     if posterior.sampler(1, as_seed(0)).shape != (1, M * P):
-        raise ValueError("a sampler draws vectors of another size")
+        raise ValueError("a sampler draws vectors of the wrong size")
 
 
 def _check_process(process: Process) -> None:
@@ -277,7 +279,7 @@ def _check_process(process: Process) -> None:
     numpy_seed("seed", process.seed)
     values = process.functions(2, process.own_seed)(tf.zeros([3, D], gpflow.default_float()))
     if values.shape != (2, 3, P):
-        raise ValueError("a process draws functions of another number of outputs")
+        raise ValueError("a process draws functions with the wrong number of outputs")
 
 
 def _check_pseudo_data(data: PseudoData) -> None:
@@ -317,4 +319,4 @@ def _check_shape(name: str, value: Any, shape: tuple[int | None, ...]) -> None:
     )
     if not fits:
         expected = ", ".join("any" if size is None else f"{size}" for size in shape)
-        raise ValueError(f"{name} has the shape {list(found)}, and not [{expected}]")
+        raise ValueError(f"{name} has shape {list(found)}, not [{expected}]")

@@ -95,7 +95,9 @@ class Decoder:
         """Make a value that later descriptions can refer to."""
         number, parts, shapes = self._numbers, self._parts, len(self._shapes)
         if described["number"] != number:
-            raise LookupError(f"the file counts {shown(described['number'])}, not {number}")
+            raise LookupError(
+                f"the file numbers a part {shown(described['number'])}, where {number} is next"
+            )
         self._numbers += 1
         self._unfinished.add(number)
         self._made[number] = made = make(described)
@@ -105,10 +107,12 @@ class Decoder:
 
     def _make_again(self, number: Any) -> Any:
         if type(number) is not int or number not in self._made:
-            raise LookupError(f"the file refers to {shown(number)}, which is not made yet")
+            raise LookupError(
+                f"the file refers to the part {shown(number)}, which does not precede it"
+            )
         if number in self._unfinished:
             if is_listed(type(self._made[number]), "object"):
-                raise LookupError("the file has something that is a part of itself")
+                raise LookupError("the file has a part that contains itself")
         else:
             parts, shapes = self._content[number]
             self._parts += parts
@@ -117,7 +121,7 @@ class Decoder:
 
     def _make_float(self, text: Any) -> float:
         if text not in ("inf", "-inf", "nan"):
-            raise LookupError(f"the file has {shown(text)} for a number")
+            raise LookupError(f"the file has {shown(text)} where a number should be")
         return float(text)
 
     def _make_list(self, entries: Any) -> list[Any]:
@@ -131,7 +135,7 @@ class Decoder:
 
     def _make_slice(self, ends: Any) -> slice:
         if not all(end is None or type(end) is int for end in ends):
-            raise LookupError(f"the file has a slice of {shown(ends)}")
+            raise LookupError(f"the file has a slice with the ends {shown(ends)}")
         return slice(*ends)
 
     def _make_dtype(self, name: Any) -> tf.DType:
@@ -166,9 +170,9 @@ class Decoder:
             transform = self.make(described["transform"])
         prior = self.make(described["prior"])
         if not isinstance(transform, tfp.bijectors.Bijector):
-            raise LookupError("the file has a parameter whose transform is no bijector")
+            raise LookupError("the file has a parameter whose transform is not a bijector")
         if not (prior is None or isinstance(prior, tfp.distributions.Distribution)):
-            raise LookupError("the file has a parameter whose prior is no distribution")
+            raise LookupError("the file has a parameter whose prior is not a distribution")
         parameter = gpflow.Parameter(
             transform.forward(tf.constant(unconstrained)),
             transform=transform,
@@ -212,7 +216,7 @@ class Decoder:
         begin = len(self._shapes)
         yield
         if largest_result([*(shapes or []), *self._shapes[begin:]]) > largest:
-            raise TooLargeError(f"{what} in it would be of more than {largest} numbers")
+            raise TooLargeError(f"{what} in it would have more than {largest} numbers")
 
     def _make_keras(self, described: dict[str, Any]) -> Any:
         config, custom = keras_configs.checked(described["keras"], self._names)
@@ -223,7 +227,7 @@ class Decoder:
                 config, custom_objects=custom, safe_mode=True
             )
             if not isinstance(layer, tf_keras.layers.Layer):
-                raise LookupError("the file has something for a Keras layer that is none")
+                raise LookupError("the file has another object where a Keras layer should be")
             if len(layer.weights) < len(weights):
                 # Some layers create weights only when they are called, so call them on empty
                 # inputs.
@@ -231,7 +235,9 @@ class Decoder:
                 spec = tf.TensorSpec([size or 1 for size in shape], gpflow.default_float())
                 tf.function(layer, autograph=False).get_concrete_function(spec)
         if len(layer.weights) != len(weights):
-            raise LookupError(f"the file has {len(weights)} weights of {shown(layer.name)}")
+            raise LookupError(
+                f"the file has {len(weights)} arrays for the weights of {shown(layer.name)}"
+            )
         layer.set_weights(weights)
         set_trainable_flags(layer, flags)
         return layer
@@ -240,14 +246,16 @@ class Decoder:
         """Make an object by setting attributes; its constructor ran when the model was made."""
         cls = self._names.find(described["object"], "object")
         if not isinstance(cls, type):
-            raise LookupError(f"the file takes {shown(described['object'])} for a class")
+            raise LookupError(
+                f"the file names {shown(described['object'])} as a class, which it is not"
+            )
         attributes = described["attributes"]
         may_set = is_listed(cls, "object")
         for name in attributes:
             known = name in attributes_of(cls) if may_set else can_be_set(cls, name)
             if not known:
                 raise LookupError(
-                    f"the file sets {shown(name)} of a {cls.__name__}, which has none"
+                    f"the file sets {shown(name)} of a {cls.__name__}, which has no such attribute"
                 )
         made: Any = object.__new__(cls)
         self._made[described["number"]] = made  # a user's class may refer to itself
@@ -293,7 +301,7 @@ def _only_like(weights: list[np.ndarray]) -> Callable[..., tf.Variable]:
             shape = value.shape
         sizes = None if shape is None else tuple(tf.TensorShape(shape).as_list())
         if sizes not in left:
-            raise LookupError(f"the file has no weights of the shape {shown(sizes)} for a layer")
+            raise LookupError(f"the file has no weights of shape {shown(sizes)} for a layer")
         left.remove(sizes)
         if callable(value):
             dtype = options.get("dtype") or gpflow.default_float()
@@ -311,5 +319,5 @@ def _flag(value: Any) -> bool:
 
 def _text(value: Any) -> str | None:
     if not (value is None or isinstance(value, str)):
-        raise LookupError(f"the file has {shown(value)} for a name")
+        raise LookupError(f"the file has {shown(value)} where a name should be")
     return value

@@ -11,7 +11,7 @@ from ..core.jitter import jitter_scales
 from ..core.random import Seed, as_seed
 from ..core.validation import file_path, positive_integer
 from ..models import Predictive
-from ..models.predictive import DEFAULT_PREDICTION_SAMPLES
+from ..models.predictive import DEFAULT_PREDICTION_SAMPLES, check_predictive
 from .saving import SaveError
 
 
@@ -39,21 +39,17 @@ def export(
         not positive, or if `seed` is not a seed.
     :raises SaveError: if the folder is not empty or cannot be written.
     """
-    if not isinstance(model, Predictive):
-        raise TypeError(
-            "model must be one of this library's, as gpflow_gi.models.DeepGP is, but is a "
-            f"{type(model).__name__}."
-        )
+    check_predictive(model)
     num_samples = positive_integer("num_samples", num_samples)
     input_shape = model.input_shape
     if input_shape is None:
         raise ValueError(
-            "The model cannot be exported: neither inducing inputs nor a dense layer at its bottom "
-            "tell how many inputs it has."
+            "The model cannot be exported, since its number of inputs is not known: it has "
+            "neither inducing inputs nor a dense first layer."
         )
     path = file_path("path", path)
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise SaveError(f"{path} exists and is no empty folder: choose another.")
+        raise SaveError(f"{path} exists and is not an empty folder: choose another.")
     seed = as_seed(seed)
 
     served = tf.Module()

@@ -99,7 +99,7 @@ class Names:
         :raises LookupError: if it is not allowed; the message gives a remedy.
         """
         if not isinstance(name, str):
-            raise LookupError(f"the file has {shown(name)} for a name")
+            raise LookupError(f"the file has {shown(name)} where a name should be")
         found = self.trusted(name)
         if found is None:
             found = _listed(use).get(present_name(name))

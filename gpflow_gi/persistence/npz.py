@@ -73,7 +73,7 @@ def _array(content: bytes) -> np.ndarray:
     (length,) = struct.unpack(form, content[8:start])
     header = _HEADER.fullmatch(content[start : start + length]) if length < 10_000 else None
     if header is None:
-        raise DamagedError("the header of an array is not one that NumPy writes")
+        raise DamagedError("the header of an array is not in NumPy's format")
     description, fortran_order, sizes = (part.decode() for part in header.groups())
     if description[1] not in KINDS:
         raise DamagedError(f"an array is of type {description}")
@@ -81,6 +81,6 @@ def _array(content: bytes) -> np.ndarray:
     shape = tuple(int(size) for size in re.findall(r"\d+", sizes))
     begin = start + length
     if math.prod(shape) * dtype.itemsize != len(content) - begin or dtype.itemsize == 0:
-        raise DamagedError("an array is not of the size that its header names")
+        raise DamagedError("an array does not have the size that its header gives")
     flat = np.frombuffer(content, dtype, offset=begin)
     return flat.reshape(shape, order="F" if fortran_order == "True" else "C")

@@ -14,6 +14,7 @@ import numpy as np
 from ..core.json_file import versions
 from ..core.validation import file_path
 from ..models import Predictive
+from ..models.predictive import check_predictive
 from . import archive
 from .archive import LoadError
 from .checking import check_model
@@ -64,11 +65,7 @@ def write(model: Predictive, path: Path, more: Mapping[str, Any], stacklevel: in
     :param more: values that JSON can hold, by names that the format does not use.
     :param stacklevel: of warnings.
     """
-    if not isinstance(model, Predictive):
-        raise TypeError(
-            "model must be one of this library's, as gpflow_gi.models.DeepGP is, but is a "
-            f"{type(model).__name__}."
-        )
+    check_predictive(model)
     encoder = Encoder()
     try:
         described = encoder.describe(model, "model")

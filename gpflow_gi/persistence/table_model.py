@@ -154,17 +154,17 @@ class TableModel:
         except (ValueError, TypeError, KeyError) as error:
             reason = " ".join(str(error).split()).rstrip(".")
             raise LoadError(
-                f"{path} cannot be loaded: what it says about its table does not fit ({reason})."
+                f"{path} cannot be loaded: its description of the table is not valid ({reason})."
             ) from None
 
     @classmethod
     def _of(cls, model: Predictive, plain: Any) -> TableModel:
         if not isinstance(plain, Mapping) or not isinstance(plain["target"], str):
-            raise ValueError("it names no target")
+            raise ValueError("it has no name of the target")
         preprocessing = Preprocessing.from_dict(plain["preprocessing"])
         D = len(preprocessing.input_names)
         if model.input_shape not in (None, (D,)):
-            raise ValueError(f"the columns give {D} inputs, which the model does not take")
+            raise ValueError(f"the columns give {D} inputs, but the model takes another number")
         task, classes = plain["task"], plain["classes"]
         _check_task(model, task, classes)
         num_samples = positive_integer("num_samples", plain["num_samples"])
@@ -212,18 +212,18 @@ def _check_task(model: Predictive, task: Any, classes: Any) -> None:
     :raises ValueError: if it is not.
     """
     if task not in TASKS or not isinstance(classes, list):
-        raise ValueError("there is no such task")
+        raise ValueError("the task or its classes are unknown")
     if any(not isinstance(name, str) for name in classes) or len(set(classes)) < len(classes):
-        raise ValueError("the classes have no different names")
+        raise ValueError("the names of the classes are not all different")
     likelihood = model.likelihood
     if task == CLASSIFICATION:
         num_classes = getattr(likelihood, "num_classes", 2 * isinstance(likelihood, Bernoulli))
         if num_classes < 2 or num_classes != len(classes):
-            raise ValueError("the model has other classes")
+            raise ValueError("the model has another number of classes")
     elif model.output_dim != 1 or classes:
         raise ValueError("the model has more than one output")
     elif not isinstance(likelihood, Poisson if task == COUNTS else Gaussian):
-        raise ValueError("the model predicts something else")
+        raise ValueError("the likelihood of the model is not one for the task")
 
 
 def _plain(scaling: Standardiser) -> dict[str, Any]:
@@ -236,11 +236,11 @@ def _plain(scaling: Standardiser) -> dict[str, Any]:
 
 def _standardiser(plain: Any, columns: int) -> Standardiser:
     if not isinstance(plain, Mapping) or plain.keys() != {"mean", "scale", "constant"}:
-        raise ValueError("a standardiser has other numbers than mean and scale")
+        raise ValueError("a standardiser must have mean, scale and constant")
     for name, kind in (("mean", float), ("scale", float), ("constant", bool)):
         numbers = plain[name]
         if not isinstance(numbers, list) or [type(one) for one in numbers] != [kind] * columns:
-            raise ValueError(f"a standardiser is not one of {columns} columns")
+            raise ValueError(f"a standardiser must have one number for each of {columns} columns")
     mean, scale = np.array(plain["mean"]), np.array(plain["scale"])
     if not (np.isfinite(mean).all() and np.isfinite(scale).all() and (scale > 0).all()):
         raise ValueError("a standardiser has scales that are not positive")

@@ -66,7 +66,9 @@ class Posterior(gpflow.Module, ABC):
         :return: [S, M, P] or [M, P], in the units of the layer's outputs.
         :raises NotImplementedError: if `samples_outputs` is False.
         """
-        raise NotImplementedError(f"{type(self).__name__} is a Gaussian given the layers below.")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not draw outputs: it is a Gaussian given the layers below."
+        )
 
     @abstractmethod
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
@@ -78,3 +80,22 @@ class Posterior(gpflow.Module, ABC):
             without a sample axis.
         :return: q(z), with K coordinates for each of those outputs.
         """
+
+
+def check_new(posterior: Posterior, num_weights: int | None, instead: str) -> int:
+    """The number of weights, K, of the first layer that takes a posterior over weights.
+
+    :param num_weights: as in :meth:`Posterior.bind`.
+    :param instead: a sentence on the posterior for a Gaussian process.
+    :raises ValueError: if the layer has no weights, or if another has taken the posterior.
+    """
+    name = type(posterior).__name__
+    if num_weights is None:
+        raise ValueError(
+            f"posterior is {name}, which is a posterior over weights; a GPLayer has none. {instead}"
+        )
+    if posterior.output_dim is not None:
+        raise ValueError(
+            f"posterior is {name} and belongs to another layer already; make a new one."
+        )
+    return num_weights

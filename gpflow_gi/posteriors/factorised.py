@@ -16,7 +16,7 @@ from ..core.basis import Basis
 from ..core.gaussians import DiagonalGaussian, WeightGaussian, WhitenedDraw, WhitenedGaussian
 from ..core.validation import finite_array
 from ..core.weight_root import WeightRoot
-from .base import Posterior
+from .base import Posterior, check_new
 
 
 class Factorised(Posterior):
@@ -58,15 +58,7 @@ class Factorised(Posterior):
         :raises ValueError: if the layer has no weights, if another layer has taken the posterior,
             or if the start is not finite, has another shape or a deviation that is not positive.
         """
-        if num_weights is None:
-            raise ValueError(
-                "posterior is Factorised, which is a posterior over weights; a GPLayer has none. "
-                "Use GlobalInducing, LocalInducing or Prior."
-            )
-        if self.output_dim is not None:
-            raise ValueError(
-                "posterior is Factorised and belongs to another layer already; make a new one."
-            )
+        num_weights = check_new(self, num_weights, "Use GlobalInducing, LocalInducing or Prior.")
         shape = (num_weights, output_dim)
         mean, deviation = self._start
         mean = np.zeros(shape) if mean is None else mean

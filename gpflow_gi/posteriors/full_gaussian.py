@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core.basis import Basis
 from ..core.gaussians import FreeGaussian, WhitenedGaussian
-from .base import Posterior
+from .base import Posterior, check_new
 from .free_parameters import free_parameters
 
 
@@ -49,15 +49,7 @@ class FullGaussian(Posterior):
         :raises ValueError: if the layer has no weights, if another layer has taken the posterior,
             or if the start is not finite, of another shape, or not lower triangular.
         """
-        if num_weights is None:
-            raise ValueError(
-                "posterior is FullGaussian, which is a posterior over weights; a GPLayer has none. "
-                "Its free Gaussian is LocalInducing."
-            )
-        if self.output_dim is not None:
-            raise ValueError(
-                "posterior is FullGaussian and belongs to another layer already; make a new one."
-            )
+        num_weights = check_new(self, num_weights, "Its free Gaussian is LocalInducing.")
         self.q_mu, self.q_sqrt = free_parameters(num_weights, output_dim, *self._start)
         self.output_dim = output_dim
 

@@ -114,8 +114,8 @@ class WeightPrior(gpflow.Module, ABC):
         root = self.draw(num_weights, 1, as_seed(0)).root
         if root.is_sampled:
             raise NotImplementedError(
-                f"{type(self).__name__} draws the scale of the weights, and does not say by which "
-                "coordinates. Give it num_coordinates, log_density_of_coordinates, "
+                f"{type(self).__name__} draws the scale of the weights, but defines no "
+                "coordinates for it. Give it num_coordinates, log_density_of_coordinates, "
                 "draw_coordinates and root_of."
             )
         return root
@@ -135,7 +135,9 @@ class WeightPrior(gpflow.Module, ABC):
         :param factor: a positive number.
         :raises NotImplementedError: if the prior's scale is not a number.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no scale that is a number.")
+        raise NotImplementedError(
+            f"{type(self).__name__} cannot be rescaled: its scale is not one number."
+        )
 
     def follow_prior(self) -> None:
         """Fix the scale's approximate posterior at its prior; do nothing for a fixed scale."""

@@ -137,7 +137,7 @@ def check_settings(model: Any, settings: Settings) -> None:
             "rows. Build the model with num_data, the number of rows in the whole dataset."
         )
     if settings.objective.weights is not None:
-        raise ValueError("Weights of rows need data as arrays, (X, Y), not a dataset of batches.")
+        raise ValueError("Weights of rows need data as arrays (X, Y), not as a dataset of batches.")
     without = {
         "batch_size": "the dataset's batches are the rows of each step: dataset.batch(size)",
         "checkpoint_dir": "a dataset's place cannot be saved, so such a run cannot be resumed; "

@@ -69,8 +69,8 @@ class Replicas:
         """
         if num_rows < self.num:
             raise ValueError(
-                f"The strategy has {self.num} replicas, too many for the rows of a step, "
-                f"{num_rows}: each needs at least one."
+                f"The strategy has {self.num} replicas, but a step has only {num_rows} rows: each "
+                "replica needs at least one."
             )
         if settings.jit_compile and not self._alone:
             raise ValueError("jit_compile=True cannot be used with a strategy. Leave it out.")

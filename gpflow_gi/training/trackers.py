@@ -112,7 +112,7 @@ def _imported_mlflow() -> ModuleType:
         import mlflow
     except ImportError as error:
         raise ImportError(
-            "MLflow is not installed: pip install mlflow, in an environment of its own if pip "
-            "would replace packages that TensorFlow needs."
+            "MLflow is not installed: pip install mlflow. If pip would replace packages that "
+            "TensorFlow needs, use a separate environment."
         ) from error
     return mlflow

@@ -126,7 +126,7 @@ def test_other_likelihoods_and_many_rows(rng):
         ({"inference": "globl"}, ValueError, 'inference must be one of "global", "local"'),
         ({"inference": "global->global"}, ValueError, '"factorised -> global"'),
         ({"inference": ["global", "gp", "global"]}, ValueError, "holds 'gp'"),
-        ({"inference": ["global"]}, ValueError, "names 1 layers, but there are 3"),
+        ({"inference": ["global"]}, ValueError, "has 1 methods, but the network has 3"),
         ({"inference": 3}, ValueError, "holds 3"),
         ({"prior": "normal"}, ValueError, 'prior must be one of "neal", "standard", "scale"'),
         ({"prior": "spatial"}, ValueError, "but is 'spatial', which is for convolutions"),

@@ -137,7 +137,7 @@ def test_more_inducing_images_than_images_are_all_of_them(data):
         ({"width": 0}, "width must be an integer"),
         ({"num_blocks": 4}, r"num_blocks is 4, but images of 4 x 5 can be halved only 2 times"),
         ({"inference": "sampled"}, "inference must be one of"),
-        ({"inference": ["global"] * 3}, "inference names 3 layers, but there are 6"),
+        ({"inference": ["global"] * 3}, "inference has 3 methods, but the network has 6"),
         ({"prior": "flat"}, 'prior must be one of "neal", .*"spatial", or a function'),
         ({"seed": -1}, "seed must be an integer from 0"),
     ],

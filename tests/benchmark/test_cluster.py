@@ -176,7 +176,7 @@ def test_workers_without_the_folder_are_refused(cluster, tmp_path, counts):
             os.replace(kept / ".lock", kept / ".gone")
             return super().submit(task)
 
-    with pytest.raises(sweep.StopSweepError, match="was ended, or the folder is not shared"):
+    with pytest.raises(sweep.StopSweepError, match="has ended, or the folder is not shared"):
         sweep.run(
             trials({"counts": counts})[:1],
             folder,

@@ -212,7 +212,7 @@ def test_results_that_were_changed_are_not_reported(tmp_path):
     path = min((tmp_path / "records").iterdir())
     path.write_text(path.read_text().replace("-1.5", "-1.4"))
     report = contents.report(tmp_path, reading.read(tmp_path))
-    said = f"1 file damaged and left out: {path.name} does not give its checksum. The same"
+    said = f"1 file damaged and left out: {path.name} does not match its checksum. The same"
     assert said in " ".join(report.overview)
     assert list(report.records.trials["log_density"]) == [-1.75]
 
@@ -255,7 +255,7 @@ def test_numbers_of_trials_that_no_table_can_hold_are_damage(tmp_path, where, nu
     split, seed = (number, 0) if where == "split" else (0, number)
     write(tmp_path, good, record("a", split, "gp", -1.0, seed=seed))
     records = reading.read(tmp_path)
-    assert list(records.damaged.values()) == [f"has no {where!r} as a record has it"]
+    assert list(records.damaged.values()) == [f"has no {where!r} of the type that a record has"]
 
 
 # Sets that cannot be reported
@@ -346,6 +346,6 @@ def test_folders_and_files_that_are_no_utf_8(tmp_path, capsys):
     (folder / "records" / os.fsdecode(b"\xff-%s.json" % key.encode())).write_text("{")
     assert main(["report", str(folder)]) == 0
     said = capsys.readouterr().out
-    assert rf"\udcff-{key}.json is not the whole record of a trial" in " ".join(said.split())
+    assert rf"\udcff-{key}.json is not a complete record of a trial" in " ".join(said.split())
     assert r"caf\udce9\n" in (folder / "report" / "report.html").read_text("utf-8")
     assert QUICK["name"] in said

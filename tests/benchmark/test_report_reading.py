@@ -62,7 +62,7 @@ def test_damaged_files_are_counted_and_the_others_read(tmp_path):
     why = records.damaged
     assert why.pop("folder.json") == "is a folder, where the record of a trial should be"
     names = {f"{name}-{key}.json" for name in (*damaged, "binary")} | {"other-key.json"}
-    assert why == dict.fromkeys(names, "is not the whole record of a trial")
+    assert why == dict.fromkeys(names, "is not a complete record of a trial")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_whole_records_that_say_something_else_are_damaged_too(tmp_path, name, c
     )
     records = read(tmp_path)
     assert len(records.trials) == 1
-    assert list(records.damaged.values()) == [f"has no {name!r} as a record has it"]
+    assert list(records.damaged.values()) == [f"has no {name!r} of the type that a record has"]
 
 
 def test_the_newest_record_of_a_trial_is_used(tmp_path):
@@ -145,5 +145,7 @@ def test_folders_without_records(tmp_path):
     with pytest.raises(RecordsError, match="holds no records of trials"):
         read(tmp_path)
     (tmp_path / "records" / "cut.json").write_text("{")
-    with pytest.raises(RecordsError, match=r"none of 1 files .* cut\.json is not the whole record"):
+    with pytest.raises(
+        RecordsError, match=r"none of 1 files .* cut\.json is not a complete record"
+    ):
         read(tmp_path)

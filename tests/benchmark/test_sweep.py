@@ -262,8 +262,8 @@ def test_damaged_records_are_put_aside_and_made_again(folder, counts, capsys):
     after = run(folder, budget)
     said = capsys.readouterr().err.splitlines()
     for line, path, why in [
-        (said[0], half, "is not the whole record of a trial"),
-        (said[1], changed, "does not give its checksum"),
+        (said[0], half, "is not a complete record of a trial"),
+        (said[1], changed, "does not match its checksum"),
         (said[2], other, "is a folder, where the record of a trial should be"),
     ]:
         aside = f"It is now {path.name}.damaged, and the trial is run again."

@@ -169,7 +169,7 @@ def test_a_function_that_is_not_there_is_no_failure_of_the_trial(worker, task, f
 
 
 def test_workers_of_another_version_are_refused(worker, task):
-    with pytest.raises(StopSweepError, match=r"the sweep is one of 0\.0"):
+    with pytest.raises(StopSweepError, match=r"the sweep was started with 0\.0"):
         worker.run(task(trial(), version="0.0"))
 
 
@@ -207,7 +207,9 @@ def test_the_end_of_the_sweep_ends_its_trials(tmp_path):
         while not part_of(crashing("hang").path(tmp_path)).exists():
             time.sleep(0.02)
     thread.join(timeout=50)  # the trial hangs for 60 s
-    assert len(ended) == 1 and f"does not see the sweep in {tmp_path.parent}: it was" in ended[0]
+    assert (
+        len(ended) == 1 and f"cannot find the sweep in {tmp_path.parent}: it has ended" in ended[0]
+    )
     worker.end()
     assert not list(tmp_path.glob("*.json"))
 

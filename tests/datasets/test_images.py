@@ -117,9 +117,7 @@ def test_a_file_that_is_cut_short_or_changed_is_refused(tiny):
     for wrong in (content[:-1], content[: len(content) // 2], b"", content[:-1] + b"?"):
         paths[-1].write_bytes(wrong)
         message = error_of(name)
-        assert (
-            f"{paths[-1]} is not the file that was published, but cut short or changed" in message
-        )
+        assert f"{paths[-1]} is not the published file, but incomplete or changed" in message
 
 
 def test_the_same_digits_in_another_file(monkeypatch, tmp_path):
@@ -135,12 +133,12 @@ def test_the_same_digits_in_another_file(monkeypatch, tmp_path):
     )
     monkeypatch.setenv("GPFLOW_GI_DATA", str(tmp_path))
     (tmp_path / "mnist.npz").write_bytes(content)
-    assert "is not the file that was published" in error_of("mnist")
+    assert "is not the published file" in error_of("mnist")
     monkeypatch.setattr(IMAGES, "MNIST_ARRAYS", expected)
     np.testing.assert_allclose(images("mnist")[1].X, test[0] / 255, rtol=1e-6)
     train[0][0, 0, 0] ^= 1
     (tmp_path / "mnist.npz").write_bytes(mnist_file(train, test))
-    assert "is not the file that was published" in error_of("mnist")
+    assert "is not the published file" in error_of("mnist")
 
 
 def test_a_folder_without_the_file(tiny):

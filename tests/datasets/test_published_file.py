@@ -141,7 +141,7 @@ def test_a_broken_file_in_the_cache_is_downloaded_anew(server, cache):
 def test_a_file_with_another_hash_is_refused_and_not_kept(server, cache):
     server.content = CONTENT.replace(b"6", b"7")
     message = error_of()
-    assert f"{server.url}{FILE} is no longer the file that was published" in message
+    assert f"{server.url}{FILE} has changed since the file was published" in message
     assert SHA256 in message
     assert files_below(cache) == []
 
@@ -220,7 +220,7 @@ def test_an_empty_variable_is_none(folder, server, monkeypatch):
 def test_a_changed_file_in_the_folder_is_refused(folder, server, content):
     (folder / FILE).write_bytes(content)
     message = error_of()
-    assert f"{folder / FILE} is not the file that was published" in message
+    assert f"{folder / FILE} is not the published file" in message
     assert hashlib.sha256(content).hexdigest() in message and SHA256 in message
     assert server.num_answers == 0
 

@@ -65,7 +65,7 @@ def test_splits_are_the_standard_ones(tiny):
 def test_every_file_must_be_the_published_one(tiny, tmp_path, file):
     path = tmp_path / "tinySet" / "data" / file
     path.write_bytes(path.read_bytes() + b"1\n")
-    with pytest.raises(DataError, match=f"{file} is not the file that was published"):
+    with pytest.raises(DataError, match=f"{file} is not the published file"):
         uci_table("tiny")
 
 
@@ -104,7 +104,8 @@ def test_splits_that_are_not_published(monkeypatch, tmp_path, name, last):
     for split in (-1, last + 1, 0.5, "0"):
         with pytest.raises(DataError) as error:
             uci(name, split)
-        assert str(error.value) == f"{name} has the splits 0 to {last}, and no split {split!r}."
+        said = f"no split {split!r}: its splits have the numbers 0 to {last}."
+        assert str(error.value) == f"{name} has {said}"
 
 
 def test_nothing_heavy_is_imported_for_what_is_known_before():

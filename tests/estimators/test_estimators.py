@@ -135,7 +135,7 @@ def test_classification(estimator, num_classes, rings):
 
 def test_one_class_is_refused(rings):
     X, _ = rings
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         BNNClassifier(**SMALL).fit(X, np.zeros(len(X)))
 
 

@@ -187,7 +187,7 @@ def test_going_on_with_the_model_of_the_last_fit(mixed, price):
     assert after > before
     model.fit(mixed[:10], price[:10])
     assert first.num_data == 10
-    with pytest.raises(ValueError, match="y has shape"):
+    with pytest.raises(ValueError, match="but has shape"):
         model.fit(mixed, np.column_stack([price, price]))
     assert model.set_params(warm_start=False, steps=2).fit(mixed, price).model_ is not first
 
@@ -198,7 +198,7 @@ def test_going_on_with_known_classes():
     model = BNNClassifier((4,), **SMALL, warm_start=True).fit(X, np.resize(list("abc"), N))
     model.fit(X, np.resize(list("ca"), N))
     assert list(model.classes_) == ["a", "b", "c"]
-    with pytest.raises(ValueError, match="y holds other classes"):
+    with pytest.raises(ValueError, match="y must hold classes of the earlier training"):
         model.fit(X, np.resize(list("abd"), N))
     with pytest.raises(ValueError, match="3 features, but BNNClassifier is expecting 2"):
         model.fit(np.ones((N, 3)), np.resize(list("abc"), N))

@@ -17,5 +17,5 @@ def test_latent_variables_of_rows(rng):
     assert fitted.model_.layers[0].num_data == 20
     assert np.all(np.isfinite(fitted.log_density(X, y)))
     fitted.fit(X, y)  # goes on with the same rows
-    with pytest.raises(ValueError, match="latent variables of 20 rows, but X has 10"):
+    with pytest.raises(ValueError, match=r"X must have the 20 rows .* but has 10"):
         fitted.fit(X[:10], y[:10])

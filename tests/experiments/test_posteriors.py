@@ -53,6 +53,7 @@ def test_measures_of_digits():
     found = DIGITS.measures([f], [f.copy()])
     assert found["accuracy"] == 1.0 and found["distance"] == 0.0
     assert found["log_density"] == pytest.approx(np.log(0.9))
+    assert found["confidence"] == pytest.approx(0.9)
     assert found["calibration_error"] == pytest.approx(0.1)
     np.testing.assert_allclose(found["bands"], 0.1)
     uniform = np.zeros_like(f)

@@ -131,8 +131,8 @@ def test_figure_and_table_come_from_the_file(fake, tmp_path):
     [
         ("toys", {}, "name must be one of toy, "),
         ("fake", {"full": True}, "fake has no full version"),
-        ("fake-full", {"full": True, "fast": True}, "not in both"),
-        ("fake", {"data": "this"}, "fake runs on data of its own, not on 'this'"),
+        ("fake-full", {"full": True, "fast": True}, "not both"),
+        ("fake", {"data": "this"}, "fake runs on its own data, not on 'this'"),
         ("fake-data", {"data": "these"}, "fake-data runs on this, that, not on 'these'"),
     ],
 )

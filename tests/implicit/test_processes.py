@@ -117,7 +117,7 @@ def test_the_prior_of_a_model_is_drawn_as_the_model_draws_it():
 
 def test_wrong_arguments_are_refused_in_words():
     process = NetworkProcess(2)
-    with pytest.raises(ValueError, match="input_dim=2, but gets 1 columns"):
+    with pytest.raises(ValueError, match="input_dim=2, but X has 1 columns"):
         process.draw(3)(X[:, :1])
     with pytest.raises(ValueError, match="num_draws"):
         process.draw(0)
@@ -133,5 +133,5 @@ def test_wrong_arguments_are_refused_in_words():
         PriorProcess(process)
     layer = gi.layers.GPLayer(gpflow.kernels.Matern52(), 1, gi.posteriors.Prior())
     model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=4)
-    with pytest.raises(ValueError, match="does not know its number of inputs"):
+    with pytest.raises(ValueError, match="number of inputs of the model is not known"):
         PriorProcess(model)

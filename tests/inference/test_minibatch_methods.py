@@ -154,7 +154,7 @@ def test_weights_correct_a_posterior(network, data):  # noqa: F811
     np.testing.assert_allclose(theta.std(axis=0), deviations, rtol=5 / math.sqrt(2 * T))
     with pytest.raises(NoDensityError):
         reweighted(reweighted(q, data), data)
-    with pytest.raises(TypeError, match="not vectors of weights"):
+    with pytest.raises(TypeError, match="whose draws are vectors of weights"):
         reweighted(network, data)
 
 

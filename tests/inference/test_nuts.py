@@ -416,5 +416,5 @@ def test_a_target():
     assert np.all(np.abs(theta.mean(axis=0) - 1.0) < 4 * error)
     np.testing.assert_allclose(theta.std(axis=0), 2.0, rtol=0.2)
     assert found.weights == {} and np.all(found.r_hat["theta"] < 1.05)
-    with pytest.raises(ValueError, match="inputs have no meaning"):
+    with pytest.raises(ValueError, match="inputs are for a network"):
         gi.inference.nuts(target, inputs=[[0.0]])

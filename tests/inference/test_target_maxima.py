@@ -68,9 +68,12 @@ def test_what_a_target_does_not_have():
         (lambda: map_estimate(gaussian(), batch_size=3), "A target has no rows"),
         (lambda: map_estimate(gaussian(), train_likelihood=True), "no likelihood to train"),
         (lambda: map_estimate(gaussian(), (MEAN, MEAN)), "data must be None for a target"),
-        (lambda: laplace(gaussian(), structure="kron"), "structure='kron' is of layers"),
-        (lambda: laplace(gaussian(), structure="last layer"), "is of layers"),
-        (lambda: laplace(gaussian(), noise="marginal likelihood"), "noise=.* is for networks"),
+        (
+            lambda: laplace(gaussian(), structure="kron"),
+            "structure='kron' needs the layers of a network",
+        ),
+        (lambda: laplace(gaussian(), structure="last layer"), "needs the layers of a network"),
+        (lambda: laplace(gaussian(), noise="marginal likelihood"), "noise=.* needs a network"),
     ):
         with pytest.raises(ValueError, match=said):
             call()

@@ -311,7 +311,7 @@ def test_arguments():
         make(1, encoder=tf.identity, num_data=3)
     with pytest.raises(ValueError, match="latent_dim must be an integer of at least 1"):
         make(0, num_data=3)
-    with pytest.raises(ValueError, match="not known outside of a model"):
+    with pytest.raises(ValueError, match="not known before"):
         _ = make(1, num_data=3).output_dim
 
 
@@ -339,7 +339,7 @@ def test_parts_that_do_not_fit(rng):
         model(gi.layers.Residual([latent(1, num_data=5)]), last())
     with pytest.raises(ValueError, match="encoder must return 2 numbers"):
         model(latent(1, encoder=tf.identity), last())
-    with pytest.raises(ValueError, match="Nothing tells the number of inputs"):
+    with pytest.raises(ValueError, match="The number of inputs"):
         prior = gi.layers.GPLayer(gpflow.kernels.Matern32(), 1, gi.posteriors.Prior())
         model(latent(1, num_data=5), prior, U=None)
     with pytest.raises(ValueError, match="belong to rows, not to images"):
@@ -350,7 +350,7 @@ def test_parts_that_do_not_fit(rng):
 
 def test_rows_that_are_not_known(rng):
     model, (X, Y) = random_model(rng), data_of(rng)
-    with pytest.raises(ValueError, match=r"2 of 5 rows, needs to know which they are.*numbered"):
+    with pytest.raises(ValueError, match=r"Y has 2 of the 5 rows, but not their index.*numbered"):
         model.elbo((X[:2], Y[:2]))
     with pytest.raises(ValueError, match="index of each row in the data"):
         model.elbo((X[:2], np.hstack([Y[:2], [[1.0], [5.0]]])))

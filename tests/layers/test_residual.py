@@ -95,5 +95,5 @@ def test_what_is_no_block_is_refused(rng):
         gi.layers.Residual([dense(rng, "prior"), 3])
     block = gi.layers.Residual([random_conv_layer(rng, "prior", (2, 2, 1), 1, 1)])
     assert block.input_shape == (2, 2, 1)
-    with pytest.raises(ValueError, match="not known outside of a model"):
+    with pytest.raises(ValueError, match="not known before"):
         block.output_shape  # noqa: B018

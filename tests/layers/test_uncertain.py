@@ -94,7 +94,7 @@ def test_failures():
     ):
         with pytest.raises(ValueError, match=words):
             gi.layers.UncertainInputs(variance)
-    with pytest.raises(ValueError, match="variances of 2 columns, but gets 1"):
+    with pytest.raises(ValueError, match="variances of 2 columns, but its inputs have 1"):
         model(np.ones(2), gi.posteriors.GlobalInducing(1, 1), [[0.0]])
     with pytest.raises(ValueError, match="last layer is a UncertainInputs"):
         gi.models.DeepGP(

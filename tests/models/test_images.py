@@ -303,7 +303,7 @@ IMAGES = np.ones((5, 4, 4, 1))
             None,
             "Layer 1 of the block at layer 1 .*needs the model's inducing_inputs",
         ),
-        ([gi.layers.Residual([tf.nn.relu]), dense(16)], None, "Nothing tells the shape"),
+        ([gi.layers.Residual([tf.nn.relu]), dense(16)], None, "The shape of the inputs of a block"),
     ],
 )
 def test_a_model_names_what_does_not_fit(layers, inducing_inputs, said):

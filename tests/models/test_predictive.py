@@ -59,7 +59,7 @@ def test_bounds_and_predictions_are_those_of_the_draws(rng, S):
 def test_draws_need_to_know_how_many_columns_there_are(rng):
     layers = [GPLayer(SquaredExponential(), 1, Prior())]
     model = DeepGP(layers, Gaussian(0.1), num_data=N)
-    with pytest.raises(ValueError, match="cannot be drawn from before it has seen data"):
+    with pytest.raises(ValueError, match="number of inputs of the model is not known"):
         model.draw(2, seed=0)
     assert model.predict_f(rng.normal(size=(3, 2)))[0].shape == (3, 1)
 

@@ -98,7 +98,7 @@ def test_rows_of_replicas_keep_theirs():
 @pytest.mark.parametrize(
     ("weights", "said"),
     [
-        ([1.0, -1.0], "at least 0 and not all 0, but reach from -1 to 1"),
+        ([1.0, -1.0], "at least 0 and not all 0, but lie between -1 and 1"),
         ([0.0, 0.0], "not all 0"),
         ([[1.0]], r"must have shape \[N\]"),
         ([1.0, np.nan], "weights must be finite"),

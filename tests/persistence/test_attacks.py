@@ -210,11 +210,11 @@ def with_attribute(name, value):
 REASONS = (
     "not on the lists",
     "the file gives CholeskyOuterProduct the argument",
-    "which has none",
+    "which has no such attribute",
     "no name of a class or a function",
     "the file describes a Keras layer by",
     "the file gives Dense of Keras the argument",
-    "no weights of the shape",
+    "no weights of shape",
     "the operation 'io.write_file'",
 )
 

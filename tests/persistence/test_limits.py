@@ -161,7 +161,7 @@ def test_what_is_a_part_of_itself_is_refused(tmp_path):
     architecture, arrays = fixture()
     layers = architecture["model"]["attributes"]["layers"]["list"]
     layers[1]["attributes"]["kernel"] = {"again": layers[1]["number"]}
-    refused(write(tmp_path / "model", architecture, arrays), "a part of itself")
+    refused(write(tmp_path / "model", architecture, arrays), "a part that contains itself")
 
 
 def test_an_array_is_used_once(tmp_path):
@@ -183,7 +183,7 @@ def test_arrays_that_would_multiply_are_refused(tmp_path):
         "arguments": [["scale", {"array": "scale"}]],
         "number": NEW,
     }
-    refused(write(tmp_path / "m", architecture, arrays), "a parameter in it would be of more than")
+    refused(write(tmp_path / "m", architecture, arrays), "a parameter in it would have more than")
 
 
 BOMBS = """

@@ -448,7 +448,7 @@ def test_what_has_no_name_cannot_be_saved(rng, tmp_path):
     with pytest.raises(SaveError, match=r"model.layers\[1\].function is .*lambda.*Define it"):
         gi.save(model, tmp_path / "model")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(TypeError, match=r"model must be one of .*DeepGP is, but is a Gaussian"):
+    with pytest.raises(TypeError, match=r"model must be one of .*DeepGP, but is a Gaussian"):
         gi.save(gpflow.likelihoods.Gaussian(), tmp_path / "model")
 
 

@@ -125,7 +125,7 @@ def changed(file, path, change):
     ],
 )
 def test_descriptions_that_do_not_fit(file, tmp_path, change):
-    with pytest.raises(LoadError, match="what it says about its table does not fit"):
+    with pytest.raises(LoadError, match="its description of the table is not valid"):
         TableModel.load(changed(file, tmp_path / "other.gi", change))
 
 

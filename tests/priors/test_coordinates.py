@@ -166,7 +166,7 @@ class DrawnPrior(WeightPrior):
 
 
 def test_a_prior_that_does_not_say_its_coordinates_is_found():
-    with pytest.raises(NotImplementedError, match=r"draws the scale .* which coordinates"):
+    with pytest.raises(NotImplementedError, match=r"draws the scale .* no coordinates"):
         DrawnPrior().root_of(np.zeros((3, 0)), N)
 
 

@@ -147,7 +147,7 @@ def test_refusals(runs):
         "other": "with strategy.scope(): model = ...",
         "none": "Pass that to fit: strategy=...",
         "optimizer": "with strategy.scope(): optimizer = ...",
-        "few rows": "has 2 replicas, too many for the rows of a step, 1",
+        "few rows": "has 2 replicas, but a step has only 1 rows",
         "jit": "jit_compile=True cannot be used with a strategy",
         "num_data": "Build the model with num_data=21",
         "natural": "optimizer is a NaturalGradient",

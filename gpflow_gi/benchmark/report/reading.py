@@ -152,7 +152,7 @@ def _row(path: Path) -> dict[str, Any]:
 def _get(where: Any, name: str, kind: type) -> Any:
     value = where.get(name) if isinstance(where, dict) else None
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise _DamagedError(f"has no {name!r} as a record has it")
+        raise _DamagedError(f"has no {name!r} of the type that a record has")
     return value
 
 
@@ -160,7 +160,7 @@ def _number_of(trial: Any, name: str) -> int:
     """An integer that columns of a table can hold."""
     number = _get(trial, name, int)
     if not 0 <= number < 2**63:
-        raise _DamagedError(f"has no {name!r} as a record has it")
+        raise _DamagedError(f"has no {name!r} of the type that a record has")
     return int(number)
 
 
