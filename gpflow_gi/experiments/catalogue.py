@@ -73,6 +73,11 @@ EXPERIMENTS = {
             data=("cubic", "digits"),
         ),
         Experiment(
+            "compositional",
+            "both layers of a deep GP, and their composition (Appendix J)",
+            "gpflow_gi.experiments.compositional",
+        ),
+        Experiment(
             "eight-schools",
             "bounds and k-hat of families of densities on the eight schools",
             "gpflow_gi.experiments.eight_schools",

@@ -6,11 +6,12 @@ width, its 500 inducing images and its spatial prior, and needs a GPU. Images ar
 the KL term has weight one except during the warm-up, so the result is a bound.
 
 The out-of-distribution images are 8 x 8 cuts of two photographs for digits, and the test images of
-SVHN for CIFAR-10. They are told from test images by the entropy of the prediction.
+SVHN for CIFAR-10. They are told from test images by the entropy of the prediction. For digits there
+are further sets: noise, rotated and scaled digits, and letters.
 """
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -30,6 +31,7 @@ from gpflow_gi.plotting.style import tidy
 from gpflow_gi.training import NonFiniteError, fit
 from gpflow_gi.training.learning_rate import falling_rate
 
+from .outside_images import outside_images
 from .parts import Parts
 
 Array = NDArray[np.float64]
@@ -88,22 +90,26 @@ class Task:
     """Standardised training images, test images and out-of-distribution images.
 
     :param outside: out-of-distribution images, [N, H, W, C].
+    :param further: more sets of them, by name.
     """
 
     train: Images
     test: Images
     outside: Array
+    further: Mapping[str, Array]
 
 
 def load(data: str, seed: int) -> Task:
     """Load the task of a set of images.
 
     :param data: "digits" or "cifar10".
-    :param seed: seed of the cuts of photographs.
+    :param seed: seed of the cuts of photographs, and of the further sets.
     :raises DataError: if a file is not available.
     """
     train, test = images(data)
+    further = {}
     if data == "digits":
+        further = outside_images(test.X, seed)
         outside = _photographs(len(test.X), np.random.default_rng(seed))
     else:
         outside = images("svhn")[1].X
@@ -116,6 +122,7 @@ def load(data: str, seed: int) -> Task:
         replace(train, X=standardised(train.X)),
         replace(test, X=standardised(test.X)),
         standardised(outside),
+        {name: standardised(X) for name, X in further.items()},
     )
 
 
@@ -146,8 +153,9 @@ def run(
     :param data: "digits" or "cifar10".
     :return: "settings", "num_train", "num_test", "num_outside", and "networks": each with its
         "method", bound "elbo" per image and "log_density" with standard errors, in nats,
-        "accuracy", calibration error "ece", "auroc", "seconds_per_epoch", the data of the
-        figure, and the "training"; or the "error" if training stopped being finite.
+        "accuracy", calibration error "ece", "auroc", "further_auroc" of other sets,
+        "seconds_per_epoch", the data of the figure, and the "training"; or the "error" if training
+        stopped being finite.
     """
     settings = (FAST if fast else USUAL)[data]
     task = load(data, seed)
@@ -209,9 +217,9 @@ def _train(
 
 def _measured(model: DeepGP, task: Task, num_samples: int, seed: int) -> dict[str, Any]:
     """Measures of the predictions on test images and on out-of-distribution images."""
-    inside, outside = (
+    inside, outside, *further = (
         np.asarray(model.predict_proba(X, num_samples=num_samples, seed=seed), np.float64)
-        for X in (task.test.X, task.outside)
+        for X in (task.test.X, task.outside, *task.further.values())
     )
     labels = task.test.Y
     bins = classification_metrics.reliability(labels, inside, NUM_BINS)
@@ -223,6 +231,12 @@ def _measured(model: DeepGP, task: Task, num_samples: int, seed: int) -> dict[st
         "brier_score": float(classification_metrics.brier_score(labels, inside).mean()),
         "ece": classification_metrics.expected_calibration_error(labels, inside, NUM_BINS),
         "auroc": classification_metrics.auroc(*entropies),
+        "further_auroc": {
+            name: classification_metrics.auroc(
+                entropies[0], classification_metrics.predictive_entropy(P)
+            )
+            for name, P in zip(task.further, further, strict=True)
+        },
         "reliability": {name: values.tolist() for name, values in bins._asdict().items()},
         "entropy": {
             "edges": edges.tolist(),
@@ -263,7 +277,25 @@ def summary(results: Mapping[str, Any]) -> str:
         f"telling {results['num_outside']} {outside} from them by the entropy of the prediction; "
         "1 is best, 0.5 is chance."
     )
-    return f"{lines}\n\n{textwrap.fill(notes, 80)}"
+    return f"{lines}\n\n{textwrap.fill(notes, 80)}{_of_further_sets(results['networks'])}"
+
+
+def _of_further_sets(networks: Sequence[Mapping[str, Any]]) -> str:
+    """The AUROC of every set, if there is more than one."""
+    measured = [one for one in networks if one.get("further_auroc")]
+    if not measured:
+        return ""
+    names = list(measured[0]["further_auroc"])
+    rows = [
+        (
+            one["method"],
+            *(f"{value:.3f}" for value in (one["auroc"], *one["further_auroc"].values())),
+        )
+        for one in measured
+    ]
+    headers = ("AUROC", "photographs", *names)
+    alignment = ("left", *(len(names) + 1) * ("right",))
+    return "\n\n" + tabulate(rows, headers, disable_numparse=True, colalign=alignment)
 
 
 def plot(results: Mapping[str, Any]) -> Figure:

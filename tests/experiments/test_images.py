@@ -76,6 +76,7 @@ def test_a_run_measures_all_networks(monkeypatch, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"results.json", "figure.png"}
     read = json.loads((tmp_path / "results.json").read_text())
     assert all(len(line) <= 80 for line in study.summary(read).splitlines())
+    assert "letters" in study.summary(read)
     assert f"{100 * read['networks'][1]['accuracy']:.2f}" in study.summary(read)
 
 
@@ -88,8 +89,10 @@ def test_measures_are_those_of_the_predictions(monkeypatch):
 
         def predict_proba(self, X, num_samples, seed):
             assert (num_samples, seed) == (7, 3)
-            if X is task.outside:
+            if X is task.outside or X is task.further["noise"]:
                 return np.full((len(X), 10), 0.1)
+            if any(X is one for one in task.further.values()):
+                return np.eye(10)[np.zeros(len(X), int)]
             labels = task.test.Y[:, 0].astype(int)
             labels = np.where(rng.random(len(X)) < 0.9, labels, (labels + 1) % 10)
             self.P = 0.01 + 0.9 * np.eye(10)[labels]
@@ -101,6 +104,8 @@ def test_measures_are_those_of_the_predictions(monkeypatch):
     is_right = model.P.argmax(axis=1) == labels[:, 0]
     assert measured["accuracy"] == is_right.mean()
     assert measured["auroc"] == 1.0
+    expected = {"noise": 1.0, "rotated": 0.0, "scaled": 0.0, "letters": 0.0}
+    assert measured["further_auroc"] == expected
     assert measured["ece"] == pytest.approx(abs(is_right.mean() - 0.91))
     log_density = np.where(is_right, np.log(0.91), np.log(0.01))
     assert measured["log_density"]["mean"] == pytest.approx(log_density.mean())
