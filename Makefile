@@ -9,7 +9,7 @@ BENCH :=
 
 TUTORIALS := $(patsubst %.pct.py,%.ipynb,$(wildcard tutorials/*.pct.py))
 
-.PHONY: demo test test-slow test-longest lint check docs tutorials bench $(TABLES:%=bench-%) clean
+.PHONY: demo test test-slow test-longest lint check docs tutorials bench $(TABLES:%=bench-%) trieste clean
 
 demo: .venv/package
 	$(BIN)/gpflow-gi compare
@@ -52,8 +52,19 @@ bench:
 $(TABLES:%=bench-%): bench-%: .venv/development
 	$(BIN)/python -m tests.benchmarks.$* $(BENCH)
 
+# Trieste needs an earlier TensorFlow: an environment of its own. BENCH=--fast, or --seeds 3, for less
+# than ten optimisations of each function with each model, which take hours and can be stopped.
+trieste: .venv-trieste/made
+	.venv-trieste/bin/python -m pytest tests/interop/test_trieste.py
+	.venv-trieste/bin/python -m tests.benchmarks.trieste_regret $(BENCH)
+
+.venv-trieste/made: pyproject.toml
+	$(PYTHON) -m venv .venv-trieste
+	.venv-trieste/bin/python -m pip --disable-pip-version-check install --editable ".[trieste]" pytest
+	touch $@
+
 clean:
-	rm -rf .venv build dist docs/_build docs/tutorials *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-trieste build dist docs/_build docs/tutorials *.egg-info .mypy_cache .pytest_cache .ruff_cache
 
 .venv/python:
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12) and \

@@ -16,7 +16,7 @@ PROGRAMS = sorted(
 )
 
 
-NOT_TABLES = {"export_step", "gpytorch_deep_gp", "run_exported"}
+NOT_TABLES = {"export_step", "gpytorch_deep_gp", "run_exported", "trieste_regret"}
 """Programs for other machines and other environments."""
 
 

@@ -89,6 +89,11 @@ EXPERIMENTS = {
             data=("bimodal", "heteroscedastic"),
         ),
         Experiment(
+            "densities",
+            "deep GPs with latent inputs on two modes, a step and two moons",
+            "gpflow_gi.experiments.densities",
+        ),
+        Experiment(
             "shift",
             "calibration of posteriors on digits, also rotated and noised",
             "gpflow_gi.experiments.shift",

@@ -65,7 +65,7 @@ def _log_normal(y: Any, mean: Any, deviation: Any) -> Array:
 class Rows:
     """Training and test rows of a problem, and the maps to mean zero and standard deviation one.
 
-    :param problem: one of :data:`PROBLEMS`.
+    :param problem: its name.
     :param train: x and y in their own units, each [N, 1].
     :param test: the same for the test.
     :param inputs: the map of x.
@@ -83,6 +83,11 @@ class Rows:
         """Draw as many rows for training as for the test."""
         rng = np.random.default_rng(seed)
         train, test = (draw(problem, num_rows, rng) for _ in range(2))
+        return cls.of(problem, train, test)
+
+    @classmethod
+    def of(cls, problem: str, train: tuple[Array, Array], test: tuple[Array, Array]) -> Rows:
+        """Standardise rows by those for training."""
         return cls(problem, train, test, Standardiser.fit(train[0]), Standardiser.fit(train[1]))
 
     @property

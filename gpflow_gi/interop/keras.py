@@ -10,7 +10,7 @@ import tensorflow as tf
 from gpflow.keras import tf_keras
 
 from ..core.random import Seed, as_seed, fold_in
-from ..core.validation import check_data, positive_integer, shown
+from ..core.validation import positive_integer, shown
 from ..models import Predictive
 from ..models.predictive import DEFAULT_PREDICTION_SAMPLES, check_predictive
 from ..training import FitRecord, NonFiniteError
@@ -21,6 +21,7 @@ from ..training.recovery import EpochRecovery
 from ..training.steps import NON_FINITE
 from .keras_callbacks import EpochStart, History, check_callback
 from .keras_files import WeightFiles
+from .keras_rows import STREAMS, check_validation, checked
 
 
 def as_keras_model(
@@ -153,7 +154,9 @@ class KerasDeepGP(WeightFiles):
 
         :param x: X [N, D], all rows that the model was built for (its num_data); or
             ``{"inputs": X, "targets": Y}``; or a ``tf.data.Dataset`` or Keras ``Sequence`` of
-            batches of that form or of pairs of X and Y.
+            batches of that form or of pairs of X and Y. For a model with free latent variables of
+            rows, the targets of such batches have the row's index as a last column, as
+            ``model.numbered(Y)`` adds it.
         :param y: Y [N, Q], if `x` is X alone.
         :param batch_size: B; Keras' default is 32.
         :param epochs: as Keras' argument.
@@ -179,14 +182,16 @@ class KerasDeepGP(WeightFiles):
         callbacks = tf.nest.flatten(callbacks) if callbacks is not None else []
         for callback in callbacks:
             check_callback(callback)
-        data = self._checked(x, y)
+        data = checked(self.deep_gp, x, y)
         if isinstance(data, dict):
             num_rows = len(data["inputs"])
             training_rows = int(num_rows * (1 - validation_split))
             check_num_data(self.deep_gp, training_rows, in_parts=True)
         if validation_data is not None:
             is_pair = isinstance(validation_data, list | tuple) and len(validation_data) == 2
-            validation_data = self._checked(*(validation_data if is_pair else [validation_data]))
+            check_validation(self.deep_gp)
+            pair = validation_data if is_pair else [validation_data]
+            validation_data = checked(self.deep_gp, *pair)
         variables = list(self.deep_gp.trainable_variables)
         make_optimizer(self.optimizer, None, variables)
         if self._traced_for != [id(variable) for variable in variables]:
@@ -264,7 +269,7 @@ class KerasDeepGP(WeightFiles):
         :raises ValueError: if the data do not fit the model.
         """
         self._refuse_weights(options)
-        return super().evaluate(self._checked(x, y), None, batch_size, **options)
+        return super().evaluate(checked(self.deep_gp, x, y), None, batch_size, **options)
 
     @tf.autograph.experimental.do_not_convert
     def test_step(self, data: Any) -> dict[str, tf.Tensor]:
@@ -295,7 +300,7 @@ class KerasDeepGP(WeightFiles):
             call.
         :raises ValueError: if `x` does not fit the model, is not finite or has no rows.
         """
-        if not isinstance(x, _STREAMS):
+        if not isinstance(x, STREAMS):
             x = self.deep_gp.check_inputs(x)  # Keras would round arrays to float32
             if len(x) == 0:
                 raise ValueError("x must have at least one row for Keras, but has none.")
@@ -316,31 +321,6 @@ class KerasDeepGP(WeightFiles):
         return mean, variance
 
     # ------------------------------------------------------------------------------------ inside
-
-    def _checked(self, x: Any, y: Any = None) -> Any:
-        """`x` and `y` as one dictionary of tensors, since Keras would round arrays to float32.
-
-        Streams stay as they are.
-        """
-        if y is not None:
-            if isinstance(x, (Mapping, *_STREAMS)):
-                raise ValueError(f"{_FORM}; y must be left out where x holds the targets.")
-            x = {"inputs": x, "targets": y}
-        batch = x
-        if isinstance(x, tf.data.Dataset):
-            batch = x.element_spec
-        elif isinstance(x, tf_keras.utils.Sequence):
-            batch = x[0]
-        if batch is not x and isinstance(batch, tuple) and len(batch) == 2:
-            return x
-        if not isinstance(batch, Mapping):
-            raise ValueError(f"{_FORM}, but the type is {type(batch).__name__}.")
-        if set(batch) != {"inputs", "targets"}:
-            raise ValueError(f"{_FORM}, but the keys are {', '.join(map(repr, batch))}.")
-        if batch is not x:
-            return x
-        X, Y = self.deep_gp.check_data(check_data((x["inputs"], x["targets"])))
-        return {"inputs": X, "targets": Y}
 
     def _refuse_weights(self, options: Mapping[str, Any]) -> None:
         for name in ("sample_weight", "class_weight"):
@@ -390,5 +370,3 @@ def _pair(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 _REPORTED = ("loss", "expected_log_likelihood", "kl")
-_STREAMS = (tf.data.Dataset, tf_keras.utils.Sequence)
-_FORM = 'Data must be X and Y, {"inputs": X, "targets": Y} or a dataset of such batches'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.validation import finite_floats, shown
 from ..metrics.mixtures import mixture_log_density
@@ -12,6 +13,11 @@ from .style import axes_or_current, check_rows, column, columns, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+
+NUMBERS = 1_000_000
+"""Largest number of numbers of the components at a time."""
 
 
 def density(
@@ -60,10 +66,34 @@ def density(
     y = finite_floats("y", y, (None,))
     if len(y) < 2 or not np.all(np.diff(y) > 0):
         raise ValueError(f"y must be at least two increasing numbers, but is {shown(y)}.")
-    grid = np.broadcast_to(y[:, None], (len(y), len(X)))
-    log_p = mixture_log_density(
-        grid, *(np.broadcast_to(m[:, None], (len(m), *grid.shape)) for m in (mean, variance))
-    )
-    p = np.exp(log_p - log_p.max(axis=0))
+    return draw(ax, X, y, relative_density(y, mean, variance), cmap)
+
+
+def draw(ax: Axes, X: Any, y: Any, p: Any, cmap: Any = "Blues") -> Axes:
+    """Draw p [T, N] as colours over X [N] and y [T]."""
     ax.pcolormesh(X, y, p, cmap=cmap, shading="nearest", rasterized=True)
     return tidy(ax)
+
+
+def relative_density(y: Any, mean: Any, variance: Any) -> Array:
+    """Densities of a mixture at y, each column divided by its largest one.
+
+    :param y: [T].
+    :param mean: of the components, [S, N].
+    :param variance: of the same shape.
+    :return: [T, N].
+    """
+    S, N = mean.shape
+    rows = max(1, NUMBERS // (S * N))  # at a time: all together would hold [S, T, N]
+    parts = []
+    for start in range(0, len(y), rows):
+        part = y[start : start + rows]
+        grid = np.broadcast_to(part[:, None], (len(part), N))
+        shape = (S, *grid.shape)
+        parts.append(
+            mixture_log_density(
+                grid, *(np.broadcast_to(m[:, None], shape) for m in (mean, variance))
+            )
+        )
+    log_p = np.concatenate(parts)
+    return np.asarray(np.exp(log_p - log_p.max(axis=0)))

@@ -109,7 +109,9 @@ def test_every_public_function_has_cases():
         "WeightDraws", "WeightPosterior", "Stop", "Variational", "Swag", "MinibatchChains",
         "InducingChains",
         "FlowStep", "Planar", "RadialStep", "InverseAutoregressive", "NeuralAutoregressive",
-        "DataRows", "Process", "RowLatents",
+        "DataRows", "Process", "RowLatents", "TriesteModel",
+        # In an environment of its own; see tests/interop/test_trieste.py.
+        "as_trieste_model",
         # Without arguments.
         "diabetes", "flights",
     }  # fmt: skip

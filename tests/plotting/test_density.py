@@ -1,8 +1,12 @@
+from importlib import import_module
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 from gpflow_gi import plotting
+
+density = import_module("gpflow_gi.plotting.density")
 
 
 def test_colours_are_the_mixtures_density(ax, rng):
@@ -14,6 +18,23 @@ def test_colours_are_the_mixtures_density(ax, rng):
     p = norm.pdf(y[:, None, None], mean[:, :, 0], deviation[:, :, 0]).mean(axis=1)
     wanted = (p / p.max(axis=0))[:, np.argsort(X)]
     np.testing.assert_allclose(np.asarray(mesh.get_array()).reshape(7, 3), wanted)
+
+
+def test_chunks_of_rows_have_the_same_numbers(monkeypatch, rng):
+    mean, variance = rng.normal(size=(4, 3)), np.exp(rng.normal(size=(4, 3)))
+    y = np.linspace(-2, 2, 7)
+    whole = density.relative_density(y, mean, variance)
+    seen = []
+    usual = density.mixture_log_density
+
+    def watched(grid, *components):
+        seen.append(components[0].size)
+        return usual(grid, *components)
+
+    monkeypatch.setattr(density, "mixture_log_density", watched)
+    monkeypatch.setattr(density, "NUMBERS", 30)  # two rows of 4 x 3 at a time
+    np.testing.assert_array_equal(density.relative_density(y, mean, variance), whole)
+    assert seen == [24, 24, 24, 12]
 
 
 def test_the_figure_covers_all_components(ax):
