@@ -107,7 +107,8 @@ class LocalInducing(Posterior):
         if num_weights is None and not self._is_free:
             self._is_free = True
             (P,) = output_shape(self.output_dim)
-            self.q_mu, self.q_sqrt = free_parameters(self.num_inducing, P, None, None)
+            M = self.inducing_inputs.shape[0]
+            self.q_mu, self.q_sqrt = free_parameters(M, P, None, None)
         elif num_weights is not None:
             if self._is_free:
                 raise ValueError(
