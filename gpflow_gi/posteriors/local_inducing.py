@@ -27,13 +27,10 @@ class LocalInducing(Posterior):
     :class:`GlobalInducing`. A GP layer uses pseudo-data too, if they are given.
 
     Its parameters are ``inducing_inputs``, Z, and those of its Gaussian: ``q_mu`` and ``q_sqrt``,
-    or the pseudo-data's. If none of the latter are given, they exist once a layer has taken the
-    posterior, since the layer decides which of the two forms it has.
+    or the pseudo-data's. If none of the latter are given, the layer that takes the posterior
+    decides which of the two it has; to ask for `q_mu` before makes it a free Gaussian.
 
-    >>> import gpflow
-    >>> from gpflow_gi.layers import GPLayer
     >>> posterior = LocalInducing([[0.0], [0.5], [1.0]], output_dim=2)
-    >>> layer = GPLayer(gpflow.kernels.Matern52(), 2, posterior)
     >>> posterior.q_mu.shape, posterior.q_sqrt.shape
     (TensorShape([3, 2]), TensorShape([2, 3, 3]))
     """
@@ -80,6 +77,7 @@ class LocalInducing(Posterior):
         check_kind(precision, shared, shape)
         self._kind: tuple[PrecisionKind, bool] = (precision, shared)
         self.pseudo_data: PseudoData | None = None
+        # With neither of the two forms, the layer that takes the posterior decides.
         self._is_free = q_mu is not None or q_sqrt is not None
         given = pseudo_outputs is not None or pseudo_precision is not None
         if self._is_free and (given or len(shape) > 1):
@@ -89,7 +87,7 @@ class LocalInducing(Posterior):
                 "the other."
             )
         if self._is_free:
-            self.q_mu, self.q_sqrt = free_parameters(len(Z), shape[0], q_mu, q_sqrt)
+            self._set_free(q_mu, q_sqrt)
         elif given or len(shape) > 1:
             self.pseudo_data = self._new_pseudo_data(pseudo_outputs, pseudo_precision)
 
@@ -105,9 +103,7 @@ class LocalInducing(Posterior):
         if self.pseudo_data is not None:
             return
         if num_weights is None and not self._is_free:
-            self._is_free = True
-            (P,) = output_shape(self.output_dim)
-            self.q_mu, self.q_sqrt = free_parameters(self.inducing_inputs.shape[0], P, None, None)
+            self._set_free()
         elif num_weights is not None:
             if self._is_free:
                 raise ValueError(
@@ -116,6 +112,21 @@ class LocalInducing(Posterior):
                     "pseudo_precision, or without any of these."
                 )
             self.pseudo_data = self._new_pseudo_data()
+
+    def _set_free(self, q_mu: Any = None, q_sqrt: Any = None) -> None:
+        self._is_free = True
+        (P,) = output_shape(self.output_dim)
+        M = self.inducing_inputs.shape[0]
+        self.q_mu, self.q_sqrt = free_parameters(M, P, q_mu, q_sqrt)
+
+    def __getattr__(self, name: str) -> Any:
+        # For what is not set yet. Whoever asks for the means before a layer takes the posterior
+        # decides that it is a free Gaussian.
+        is_open = vars(self).get("_is_free") is False and self.pseudo_data is None
+        if name in ("q_mu", "q_sqrt") and is_open:
+            self._set_free()
+            return vars(self)[name]
+        raise AttributeError(f"A {type(self).__name__} has no {name}.")
 
     def _new_pseudo_data(self, outputs: Any = None, precision: Any = None) -> PseudoData:
         """Pseudo-data at Z; by default zero outputs with precision one."""

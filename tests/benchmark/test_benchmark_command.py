@@ -21,6 +21,7 @@ from gpflow_gi.benchmark.lock import only_sweep
 from gpflow_gi.benchmark.methods import METHODS
 from gpflow_gi.cli import benchmark, main
 
+from .. import test_cli
 from .synthetic import HERE, lines
 from .test_sweep import num_records
 
@@ -66,16 +67,7 @@ def command(monkeypatch, csv, tmp_path):
 
 
 def error_of(capsys, *arguments):
-    """The one line that a misuse says, on standard error alone."""
-    try:
-        code = main(["benchmark", *arguments])
-    except SystemExit as exit:
-        code = exit.code
-    output = capsys.readouterr()
-    assert code == 2
-    assert output.out == ""
-    assert output.err.endswith("\n") and output.err.count("\n") == 1
-    return output.err
+    return test_cli.error_of(capsys, "benchmark", *arguments)
 
 
 def test_a_sweep_from_begin_to_end(command, capsys, tmp_path):

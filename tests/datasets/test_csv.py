@@ -6,16 +6,6 @@ from gpflow_gi.datasets import DataError, read_csv
 GOOD = "a,b,y\n1,2,3\n4,5,6\n7,8,10\n"
 
 
-@pytest.fixture
-def csv(tmp_path):
-    def write(text, name="table.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
 def test_read_csv(csv):
     table = read_csv(csv(GOOD), "b")
     np.testing.assert_array_equal(table.X, [[1, 3], [4, 6], [7, 10]])

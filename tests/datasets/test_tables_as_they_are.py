@@ -17,16 +17,6 @@ TABLE = "a,b,y\n1,2.5,3\n4,5,6\n7,8,10\n"
 X, Y = [[1, 2.5], [4, 5], [7, 8]], [[3], [6], [10]]
 
 
-@pytest.fixture
-def csv(tmp_path):
-    def write(text, name="table.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
 def check(table, inputs=X, targets=Y):
     np.testing.assert_array_equal(table.X, inputs)
     np.testing.assert_array_equal(table.Y, targets)

@@ -185,6 +185,13 @@ def test_a_local_posterior_has_the_parameters_that_its_layer_decides():
     assert free.q_mu is mean
     with pytest.raises(ValueError, match="pseudo_outputs"):
         dense(ONES.shape[1], 2, free)
+    asked = gi.posteriors.LocalInducing(ONES, 2)
+    asked.q_mu.assign(ONES)
+    gi.layers.GPLayer(gpflow.kernels.Matern32(), 2, asked)
+    np.testing.assert_array_equal(asked.q_mu, ONES)
+    assert list(gpflow.utilities.parameter_dict(asked)) == [".inducing_inputs", ".q_mu", ".q_sqrt"]
+    with pytest.raises(AttributeError, match="no pseudo_outputs"):
+        asked.pseudo_outputs  # noqa: B018
 
 
 @pytest.mark.parametrize(
