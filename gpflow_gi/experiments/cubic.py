@@ -62,7 +62,7 @@ class Cubic:
     def everywhere(self, num_rows: int, seed: int) -> tuple[Array, Array]:
         """Draw further rows with x uniform from -4 to 4, the gap included, in the same units.
 
-        :param num_rows: N.
+        :param num_rows: N, the number of rows.
         :param seed: for NumPy's generator.
         :return: X and Y, [N, 1] each.
         """

@@ -168,7 +168,7 @@ class _Density:
     ) -> list[tf.Tensor]:
         """Estimate the gradients of the sum over chains.
 
-        :param state: v.
+        :param state: the inducing outputs v of the chains.
         :param variables: variables to take the gradient of; None for v.
         :param seed: [2], of the rows and of the layers below the last.
         """

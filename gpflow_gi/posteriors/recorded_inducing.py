@@ -70,7 +70,7 @@ class RecordedInducing(Posterior):
 def middle_states(num_draws: int, num_samples: int | None) -> Any:
     """The middles of S equal parts of a record of T states: [S], or one number without S.
 
-    :param num_draws: T.
+    :param num_draws: T, the number of draws.
     :param num_samples: S, or None.
     """
     S = 1 if num_samples is None else num_samples
