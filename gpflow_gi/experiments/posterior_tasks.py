@@ -48,7 +48,7 @@ class Task(Protocol):
     batch_size: int
     """Rows of a step of SWAG."""
     line: dict[str, Any]
-    """What the figure shows of the task: "x" [L] of the line, the names of curves, and the rows."""
+    """Contents of the figure: "x" [L] of the line, the names of curves, and the rows."""
 
     def network(self, inference: str) -> DeepGP:
         """The network at its start."""

@@ -265,6 +265,7 @@ def test_what_is_no_address_is_said(capsys, csv, tmp_path, address):
     assert error.startswith(f"gpflow-gi: error: {address!r} is not the address of a schedul")
 
 
+@pytest.mark.slow
 def test_what_is_no_address_is_one_line(csv, tmp_path, address="nonsense://host:1"):
     """The whole process prints one line: a remaining connection might print at Python's exit."""
     pytest.importorskip("distributed", reason="the extra `cluster` is not installed")

@@ -211,7 +211,7 @@ def test_the_unit_of_the_target_moves_metrics_as_it_should(exact_gp):
     ("arguments", "error", "said"),
     [
         (("yotch", 0, "gp"), gi.datasets.DataError, "yacht"),
-        (("yacht", 20, "gp"), gi.datasets.DataError, "splits 0 to 19"),
+        (("yacht", 20, "gp"), gi.datasets.DataError, "the numbers 0 to 19"),
         (("yacht", "0", "gp"), DataError, "no split '0'"),
         (("yacht", 0, "gpp"), ValueError, "method must be one of linear, gp"),
         (("yacht", 0, "gp", "cheap"), ValueError, "budget must be one of quick, standard, paper"),

@@ -113,6 +113,7 @@ def test_the_time_limit_is_of_the_trial(worker, task, counts):
     assert not worker.is_alive()
 
 
+@pytest.mark.slow
 def test_imports_do_not_count_for_the_time_limit(task, tmp_path, monkeypatch):
     (tmp_path / "slow_to_import.py").write_text(
         "import time\ntime.sleep(1.5)\nfrom tests.benchmark.synthetic import behaves\n"

@@ -39,6 +39,7 @@ def graphs_and_gradients():
         pytest.param("svgp", marks=pytest.mark.longest),
     ],
 )
+@pytest.mark.slow
 def test_a_run_leaves_no_graph(kind):
     settings = {"steps": 2, "batch_size": 5}
     model = BUILD[kind]()  # which may itself have a start that is compiled

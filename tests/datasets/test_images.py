@@ -236,7 +236,7 @@ def test_the_split_of_digits_is_stratified_and_always_the_same():
 
 def test_there_is_no_other_set():
     assert IMAGE_SETS == ("digits", "mnist", "cifar10", "svhn")
-    assert "no images 'imagenet'. Known are digits, mnist, cifar10, svhn" in error_of("imagenet")
+    assert "no image set 'imagenet'. Known are digits, mnist, cifar10, svhn" in error_of("imagenet")
 
 
 # Arrays of one's own
@@ -283,6 +283,7 @@ def test_a_label_without_a_name():
         as_images(np.zeros((2, 4, 4, 1)), [0, 2], class_names=["cat", "dog"])
 
 
+@pytest.mark.slow
 def test_nothing_here_imports_tensorflow():
     code = "import sys, gpflow_gi.datasets as d; d.images('digits')"
     code += "; assert 'tensorflow' not in sys.modules"

@@ -113,6 +113,7 @@ def test_files_keep_it(pair, rng, tmp_path):
     np.testing.assert_allclose(loaded.predict_y(X)[1], linearised.predict_y(X)[1])
 
 
+@pytest.mark.slow
 def test_many_weights_need_no_matrix_of_all(rng):
     """11,201 weights: in full their covariance would take a gigabyte."""
     layers = [DenseLayer(D, 100, Prior()), tf.nn.tanh, DenseLayer(100, 100, Prior()), tf.nn.tanh,
@@ -150,6 +151,7 @@ def test_noise_that_is_chosen_is_that_of_the_data(rng):
     assert both.log_evidence >= laplace(model, rows, noise="marginal likelihood").log_evidence
 
 
+@pytest.mark.slow
 def test_what_has_no_factors(rng, network, data):  # noqa: F811
     rows = rng.normal(size=(N, D)), rng.normal(size=(N, 1))
     random = curved(rng, gpflow.likelihoods.Gaussian(NOISE), prior=ScalePrior())

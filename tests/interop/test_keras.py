@@ -116,6 +116,7 @@ def test_validation_is_the_same_formula_at_other_rows(rng):
     np.testing.assert_allclose(history["val_loss"], kl / N - expected.mean(), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_validation_has_the_same_samples_after_every_epoch(rng):
     data = data_of(rng)
     history = (

@@ -53,6 +53,7 @@ def test_shuffled_rows_keep_their_latent_variables(problem, batch_size):
     assert np.abs(got - exact).max() < 0.3 * np.abs(exact).max()
 
 
+@pytest.mark.slow
 def test_batches_of_a_stream_need_the_index(problem):
     model, (X, Y), exact = problem
     keras_model = compiled(model)

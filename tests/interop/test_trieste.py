@@ -21,7 +21,7 @@ S = 400
 """Samples of predictions in tests."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def trieste():
     return pytest.importorskip("trieste", reason="Trieste has an environment of its own")
 
@@ -34,7 +34,7 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def trained(data):
+def trained(trieste, data):
     model = gi.architectures.build_deep_gp(*data, num_inducing=15)
     gi.fit(model, data, steps=60, progress=False)
     # So that hidden layers are uncertain, and predictions differ between their samples.
@@ -58,10 +58,10 @@ def at(number, seed=3):
     return np.random.default_rng(seed).uniform(size=(number, 2))
 
 
-def test_a_missing_library_is_named(monkeypatch, trained):
+def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "trieste", None)
     with pytest.raises(ImportError, match=r"pip install 'gpflow-gi\[trieste\]'"):
-        as_trieste_model(trained)
+        as_trieste_model(None)
 
 
 def test_every_protocol_is_there(wrapped):

@@ -61,5 +61,5 @@ def test_wrong_arguments_are_refused_in_words():
         empirical_gp(process, 1)
     with pytest.raises(ValueError, match="outputs 0 to 0"):
         EmpiricalKernel(process, 5, output=1)
-    with pytest.raises(ValueError, match="gets 2 columns"):
+    with pytest.raises(ValueError, match="X has 2 columns"):
         EmpiricalKernel(process, 5)(np.zeros((3, 2)))

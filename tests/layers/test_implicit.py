@@ -176,7 +176,7 @@ def test_wrong_arguments_are_refused_in_words():
         ImplicitLayer(process, 2, Prior())
     with pytest.raises(ValueError, match="num_draws"):
         ImplicitLayer(process, 3, Prior(), num_draws=1)
-    with pytest.raises(ValueError, match="gets 5 columns"):
+    with pytest.raises(ValueError, match="X has 5 columns"):
         model_of(DenseLayer(4, 5, Prior()), ImplicitLayer(process, 3, Prior()))
     with pytest.raises(ValueError, match=r"q_mu must have shape \[20, 3\]"):
         ImplicitLayer(process, 3, FullGaussian(q_mu=np.zeros((4, 3))))

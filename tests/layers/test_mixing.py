@@ -159,6 +159,7 @@ def test_the_identity_mixes_nothing(rng, data):
 # -------------------------------------------------------------------------------------- interface
 
 
+@pytest.mark.slow
 def test_the_matrix_is_trained(rng, W, data):
     model = mixed(rng, W)
     assert any(

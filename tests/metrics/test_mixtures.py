@@ -113,6 +113,7 @@ def test_chunks_change_nothing(monkeypatch):
     np.testing.assert_allclose(metrics.mixture_quantile(0.3, MEAN, VARIANCE), quantile)
 
 
+@pytest.mark.slow
 def test_crps_memory_does_not_grow_with_the_rows():
     """One array over all pairs of components would take 196 MB; the chunks take 4 MB each."""
     import tracemalloc

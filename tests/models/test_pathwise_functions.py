@@ -155,7 +155,10 @@ def test_one_layer_has_the_moments_of_the_prediction_for_any_number_of_features(
     assert_moments(values, *model.predict_f(X, full_cov=True), errors_of_both=1.0)
 
 
-@pytest.mark.parametrize("name", ["local-global", "global-local", "mixed"])
+@pytest.mark.parametrize(
+    "name",
+    ["local-global", *(pytest.param(n, marks=pytest.mark.slow) for n in ("global-local", "mixed"))],
+)
 def test_deep_models_have_the_moments_of_the_prediction(name, rng):
     model = MODELS[name](rng)
     X, _ = random_data(rng, N=3)
@@ -231,6 +234,7 @@ def test_the_prior_is_drawn_the_same_way(rng):
     assert np.all(np.abs(squares.mean(0) - other_squares.mean(0)) < 5 * error)
 
 
+@pytest.mark.slow
 def test_float32(rng):
     gpflow.config.set_default_float(np.float32)
     gpflow.config.set_default_jitter(1e-4)

@@ -51,6 +51,7 @@ def test_values_at_the_inducing_inputs_are_the_inducing_outputs(rng):
     )
 
 
+@pytest.mark.slow
 def test_close_inputs_give_close_outputs(rng):
     gpflow.config.set_default_jitter(1e-9)
     for kinds in MIXES:

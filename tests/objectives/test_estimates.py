@@ -21,6 +21,7 @@ def test_elbo_of_a_model_without_samples_is_exact(monkeypatch):
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_elbo_is_a_mean_over_samples_with_its_standard_error(monkeypatch):
     model = build_deep_gp(X, Y, inference="global", num_inducing=5)
     compiled = tf.function(

@@ -230,7 +230,7 @@ def fuzz(number, folder, capsys):
 
 @pytest.mark.filterwarnings("ignore")
 def test_some_changed_files(tmp_path, capsys):
-    assert fuzz(60, tmp_path, capsys) < 500_000
+    assert fuzz(30, tmp_path, capsys) < 500_000
 
 
 @pytest.mark.longest

@@ -369,6 +369,7 @@ def test_keras_layers(rng, tmp_path):
     gi.fit(read, (rng.normal(size=(9, D)), rng.normal(size=(9, 1))), steps=2, progress=False)
 
 
+@pytest.mark.slow
 def test_float32(rng, tmp_path):
     with gpflow.config.as_context():
         gpflow.config.set_default_float(np.float32)

@@ -155,6 +155,7 @@ def test_the_command(model, file, frame, folder, capsys, monkeypatch):
     assert not list(folder.glob(".*"))
 
 
+@pytest.mark.slow
 def test_the_jitter_of_the_model(model, folder, frame, recwarn):
     """A model that was trained with another jitter predicts with it, and without a warning."""
     import gpflow

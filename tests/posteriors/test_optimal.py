@@ -118,6 +118,7 @@ def test_gradients_pass_through_the_data(data):
     np.testing.assert_allclose((ends[0] - ends[1]) / 2e-5, np.sum(gradient * direction), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_training_and_files(data, tmp_path):
     X, Y = data
     model = network(X, Y)

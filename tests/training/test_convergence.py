@@ -236,6 +236,7 @@ def test_until_converged_is_checked():
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("steps", [7, 50])
+@pytest.mark.slow
 def test_a_rule_that_comes_later(steps, tmp_path):
     """A record without means of so many steps says nothing, and another rule is another."""
     settings = {"checkpoint_dir": tmp_path, "progress": False}

@@ -55,6 +55,7 @@ def test_deep_gp_that_fails_says_where():
     assert all(np.all(np.isfinite(v)) for v in model.trainable_variables)
 
 
+@pytest.mark.slow
 def test_a_run_is_traced_once(monkeypatch):
     """With warm-up, a schedule, and rows that no batch has at the end of an epoch."""
     monkeypatch.setattr("gpflow_gi.training.pace.CALL_SECONDS", 1e9)

@@ -180,6 +180,7 @@ def test_an_epoch_has_every_row_once(num_rows, batch_size, jit_compile):
     assert epochs[0] != epochs[1] != epochs[2]
 
 
+@pytest.mark.slow
 def test_a_dropped_remainder_leaves_rows_equally_likely():
     num_rows, batch_size, epochs = 7, 4, 3000
     rows = tf.range(7, dtype=tf.float64)[:, None]
