@@ -219,7 +219,7 @@ def plot(results: Mapping[str, Any]) -> Figure:
     problems = results["problems"]
     height, width = len(problems[0]["methods"]), len(problems)
     figure = Figure(figsize=(3.4 * width, 2.0 * height), layout="constrained")
-    grid = figure.subplots(height, width, sharex="col", sharey="col")
+    grid = figure.subplots(height, width, sharex="col", sharey="col", squeeze=False)
     for column, problem in zip(grid.T, problems, strict=True):
         for ax, one in zip(column, problem["methods"], strict=True):
             draw(ax, problem["inputs"], problem["outputs"], one["density"])

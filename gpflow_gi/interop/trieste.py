@@ -37,10 +37,11 @@ def as_trieste_model(
 ) -> TriesteModel:
     """A model for Trieste's ``BayesianOptimizer`` around `model`, which is trained in place.
 
-    >>> model = gi.architectures.build_deep_gp(X, Y)                            # doctest: +SKIP
-    >>> optimizer = trieste.bayesian_optimizer.BayesianOptimizer(observer, box) # doctest: +SKIP
-    >>> dataset = trieste.data.Dataset(X, Y)                                    # doctest: +SKIP
-    >>> optimizer.optimize(20, dataset, as_trieste_model(model))                # doctest: +SKIP
+    With rows X, Y, an observer and a box of Trieste's::
+
+        model = gi.architectures.build_deep_gp(X, Y)
+        optimizer = trieste.bayesian_optimizer.BayesianOptimizer(observer, box)
+        optimizer.optimize(20, trieste.data.Dataset(X, Y), as_trieste_model(model))
 
     For several objectives, put such models in one of Trieste's stacks, for example
     ``TrainablePredictJointReparamModelStack((first, 1), (second, 1))``.

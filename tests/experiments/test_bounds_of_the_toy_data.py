@@ -59,6 +59,7 @@ def draw(module, results):
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 def test_tightness_on_several_draws(monkeypatch):
     settings = replace(toy_iwbo.USUAL, num_data_sets=2, num_inducing=6, **LESS)
     monkeypatch.setattr(toy_iwbo, "USUAL", settings)

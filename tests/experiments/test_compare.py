@@ -80,6 +80,7 @@ def test_run_writes_numbers_and_figures(diabetes_run):
 
 @pytest.mark.slow
 @pytest.mark.compiled
+@pytest.mark.longest
 def test_run_on_a_small_table_of_ones_own(tmp_path):
     """Few rows, constant and dropped columns, minibatches, one layer; then predictions."""
     rows = [f"row {i},{x[0]},7,{y[0]},{x[1]}" for i, (x, y) in enumerate(zip(X, Y, strict=True))]

@@ -78,6 +78,7 @@ def test_classes(tables, name):
 
 @pytest.mark.slow
 @pytest.mark.compiled
+@pytest.mark.longest
 def test_counts(tables):
     said, numbers, predicted = compare(tables, "counts", "--task", "counts")
     assert "(counts)" in said and numbers["data"]["task"] == "counts"

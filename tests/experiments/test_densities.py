@@ -26,6 +26,7 @@ def test_the_step_has_noise_of_two_widths():
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 def test_a_short_run(monkeypatch):
     few = experiment.Settings(
         num_rows=20, num_layers=1, steps=3, num_inducing=4, num_predictive=5, num_inputs=9,

@@ -248,6 +248,7 @@ def test_seeds(rng):
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 def test_the_model_is_left_alone(rng):
     X, Y = random_data(rng)
     bottom = DenseLayer(D, 3, GlobalInducing(4, 3), prior=StandardPrior(0.7, learn_scale=True))
@@ -401,6 +402,7 @@ def test_what_xla_cannot_compile_is_said():
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 def test_a_target():
     """N(1, 4 I): no network, no data."""
 

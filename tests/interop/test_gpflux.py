@@ -86,6 +86,7 @@ def two_layers(rng, num_samples=None):
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 def test_two_layers_give_the_same_bound_in_expectation(rng):
     tf.random.set_seed(0)
     S, repeats = 4000, 12

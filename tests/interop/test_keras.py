@@ -383,6 +383,7 @@ def scales_from(model, epoch, value):
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 def test_jitter_is_raised_and_the_epoch_repeated(monkeypatch):
     data, options = data_of(np.random.default_rng(1)), dict(batch_size=3, verbose=0, shuffle=False)
     expected = compiled(two_layers(), tf_keras.optimizers.Adam(0.01))

@@ -262,6 +262,7 @@ def test_a_frozen_posterior_predicts_as_a_function_of_the_row(rng):
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 def test_minibatch_training_finds_its_rows(rng):
     model = random_model(rng)
     before = model.layers[0].q_mu.numpy().copy()

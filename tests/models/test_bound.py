@@ -142,7 +142,10 @@ def test_only_the_data_term_is_scaled(rng):
 
 @pytest.mark.slow
 @pytest.mark.compiled
-@pytest.mark.parametrize("kinds", [("local", "full", "global"), ("prior", "local")])
+@pytest.mark.parametrize(
+    "kinds",
+    [pytest.param(("local", "full", "global"), marks=pytest.mark.longest), ("prior", "local")],
+)
 def test_eager_and_compiled_agree(kinds, rng):
     model = random_deep_gp(rng, kinds)
     data = random_data(rng)

@@ -407,6 +407,7 @@ def test_exact_functions_are_not_called_inside_a_compiled_function():
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 def test_numbers_of_any_kind_are_taken():
     calls = (
         lambda data: MODEL.elbo(data, seed=1),

@@ -57,7 +57,7 @@ def test_predictions_of_a_network_are_those_of_the_model_with_its_seed(rng):
     "kind",
     [
         pytest.param("global", marks=pytest.mark.longest),
-        "local then global",
+        pytest.param("local then global", marks=pytest.mark.longest),
         "local",
         pytest.param("softmax", marks=pytest.mark.longest),
     ],

@@ -63,6 +63,7 @@ def test_closure_over_an_iterator_takes_ragged_batches(compile, data, rng):
 
 @pytest.mark.slow
 @pytest.mark.compiled
+@pytest.mark.longest
 def test_scipy_is_deterministic_with_a_seed(data, rng):
     def fitted_bound() -> tuple[float, float]:
         model = random_deep_gp(np.random.default_rng(1), ("local", "local"))

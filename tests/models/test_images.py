@@ -57,7 +57,11 @@ MIXES = [
     ("prior", "local", "factorised", "global", "global"),
     ("factorised", "local location", "prior", "prior", "factorised"),
 ]
-mixes = pytest.mark.parametrize("kinds", MIXES, ids=str)
+mixes = pytest.mark.parametrize(
+    "kinds",
+    [MIXES[0], *(pytest.param(mix, marks=pytest.mark.longest) for mix in MIXES[1:])],
+    ids=str,
+)
 
 
 def random_images(rng, N=5):

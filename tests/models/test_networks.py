@@ -98,6 +98,7 @@ def mixed_model(rng):
 
 @pytest.mark.slow
 @pytest.mark.compiled
+@pytest.mark.longest
 def test_networks_and_processes_mix(rng):
     model = mixed_model(rng)
     data = random_data(rng, N=6)

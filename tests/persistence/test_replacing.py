@@ -124,6 +124,7 @@ def test_what_is_written_is_on_the_disk_before_it_is_renamed(tmp_path, monkeypat
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 def test_a_save_that_is_killed_leaves_the_file_before_it_whole(tmp_path):
     """At any moment; what it leaves beside it goes away with the next save."""
     path = tmp_path / "model"
