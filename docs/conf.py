@@ -47,6 +47,7 @@ nitpick_ignore_regex = [
     # What methods return, and no name for users.
     (r"py:class", r"gpflow_gi\.estimators\.(classifier\.(Classifier|C)|regressor\.(Regressor|R))"),
     (r"py:class", r"gpflow_gi\.plotting\.training\.Record"),
+    (r"py:class", r"gpflow_gi\.interop\.trieste_samplers\.\w+Sampler"),
     (r"py:class", r"gpflow_gi\.(inference\.convergence\.Convergence|layers\.\w+\.Conditioned\w+)"),
 ]
 

@@ -251,3 +251,17 @@ MEAN_OF_NETWORKS = (
     "bnn-global-optimal",
     "bnn-factorised-optimal",
 )
+
+
+def test_posteriors_over_all_weights_on_a_first_split():
+    records = map(json.loads, map(Path.read_text, (RESULTS / "weights" / "records").glob("*.json")))
+    found = {
+        (one["trial"]["method"], one["data"]["name"]): one["metrics"]["log_density"]
+        for one in records
+        if one["trial"]["split"] == 0
+    }
+    (_, *datasets), *rows = rows_of("of split 0 alone")
+    assert len(datasets) * len(rows) == len(found) == 21
+    for method, *cells in rows:
+        for dataset, cell in zip(datasets, cells, strict=True):
+            assert cell == f"{found[method, dataset]:.3f}"
