@@ -60,7 +60,7 @@ STANDARD = Budget(
     num_test_samples=100,
     num_elbo_samples=100,
 )
-"""Some minutes per trial on one core."""
+"""The rate that won in docs/performance.md, "Fewer steps", with more inducing points and steps."""
 
 PAPER = Budget(
     name="paper",

@@ -85,8 +85,9 @@ def train_by(
     :raises gpflow_gi.training.NonFiniteError: as :func:`gpflow_gi.fit`.
     """
     first, last = numbers.learning_rate, numbers.last_learning_rate
-    adam: dict[str, Any] = {"learning_rate": falling_rate(first, last, numbers.steps)}
-    if last == 0.0:
+    if last:
+        adam: dict[str, Any] = {"learning_rate": falling_rate(first, last, numbers.steps)}
+    else:
         adam = {
             "learning_rate": LinearTail(first, numbers.steps),
             "optimizer": Adam(first, beta_2=0.99, jit_compile=False),
@@ -288,7 +289,8 @@ def _by_chains(
         burn_in=budget.steps,
         steps=budget.steps,
         batch_size=min(budget.batch_size, len(X)),
-        learning_rate=budget.last_learning_rate,
+        # A rate that falls to zero would learn no kernel.
+        learning_rate=budget.last_learning_rate or 0.1 * budget.learning_rate,
         seed=seed,
         **settings,
     ).model

@@ -126,7 +126,10 @@ class LocalInducing(Posterior):
         if name in ("q_mu", "q_sqrt") and is_open:
             self._set_free()
             return vars(self)[name]
-        raise AttributeError(f"A {type(self).__name__} has no {name}.")
+        raise AttributeError(
+            f"This {type(self).__name__} has no {name}: a free Gaussian has q_mu and q_sqrt, and "
+            "pseudo-data have pseudo_outputs and pseudo_precision."
+        )
 
     def _new_pseudo_data(self, outputs: Any = None, precision: Any = None) -> PseudoData:
         """Pseudo-data at Z; by default zero outputs with precision one."""
@@ -158,7 +161,7 @@ class LocalInducing(Posterior):
 
     def _pseudo_data(self) -> PseudoData:
         if self.pseudo_data is None:
-            raise AttributeError("A free Gaussian has q_mu and q_sqrt, and no pseudo-data.")
+            raise AttributeError  # Python then asks __getattr__, which has the message
         return self.pseudo_data
 
     def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:

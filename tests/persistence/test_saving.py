@@ -171,23 +171,15 @@ def test_every_precision(precision, shared, rng, tmp_path):
     assert_same(model, read, rng.normal(size=(5, D)))
 
 
-def test_recorded_weights(rng, tmp_path):
-    posterior = gi.posteriors.Recorded(rng.normal(size=(6, D + 1, 1)))
-    layer = gi.layers.DenseLayer(D, 1, posterior)
-    model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=9)
-    X = rng.normal(size=(5, D))
-    read = there_and_back(model, tmp_path)
-    for mine, its in zip(
-        model.predict_f(X, num_samples=6, seed=1),
-        read.predict_f(X, num_samples=6, seed=1),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(mine, its)
-
-
-def test_recorded_inducing_outputs(rng, tmp_path):
-    posterior = gi.posteriors.RecordedInducing(rng.normal(size=(4, D)), rng.normal(size=(6, 4, 1)))
-    layer = gi.layers.GPLayer(gpflow.kernels.SquaredExponential(), 1, posterior)
+@pytest.mark.parametrize("kind", ["weights", "inducing outputs"])
+def test_recorded_draws(kind, rng, tmp_path):
+    if kind == "weights":
+        draws = gi.posteriors.Recorded(rng.normal(size=(6, D + 1, 1)))
+        layer = gi.layers.DenseLayer(D, 1, draws)
+    else:
+        Z, z = rng.normal(size=(4, D)), rng.normal(size=(6, 4, 1))
+        outputs = gi.posteriors.RecordedInducing(Z, z)
+        layer = gi.layers.GPLayer(gpflow.kernels.SquaredExponential(), 1, outputs)
     model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=9)
     X = rng.normal(size=(5, D))
     read = there_and_back(model, tmp_path)
