@@ -26,6 +26,7 @@ from ..inference.autoregressive import MaskedNetwork
 from ..kernels import nonlinearities
 from ..models import DeepGP
 from ..models.streaming import Memory
+from ..posteriors.precision import BoundedExp, PrecisionRoot
 from ..posteriors.pseudo_data import PseudoData
 from ..posteriors.triangle import RowUnits
 
@@ -151,6 +152,8 @@ def constructed() -> tuple[type, ...]:
     """Classes whose objects are made by a call with arguments that are not functions."""
     return (
         *_in(tfp.bijectors, BIJECTORS),
+        BoundedExp,
+        PrecisionRoot,
         RowUnits,
         *_in(tfp.distributions, DISTRIBUTIONS),
         gpflow.likelihoods.HeteroskedasticTFPConditional,

@@ -12,7 +12,7 @@ from ..core.basis import Basis
 from ..core.gaussians import WhitenedGaussian
 from ..core.regression import regress
 from ..core.validation import finite_array, is_one_of, output_shape, positive_integer, shown
-from .triangle import RowUnits
+from .precision import BoundedExp, PrecisionRoot
 
 PrecisionKind: TypeAlias = Literal["diagonal", "full", "location"]
 
@@ -54,28 +54,15 @@ class PseudoData(gpflow.Module):
         V = np.zeros((M, *shape)) if pseudo_outputs is None else pseudo_outputs
         self.pseudo_outputs = Parameter(finite_array("pseudo_outputs", V, (M, *shape)))
 
-        # log Lambda = bound tanh(x / bound), which is almost x far from the bounds.
-        bound = tf.constant(np.log(largest_precision()), gpflow.default_float())
-        bounded = tfp.bijectors.Chain(
-            [
-                tfp.bijectors.Exp(),
-                tfp.bijectors.Scale(bound),
-                tfp.bijectors.Tanh(),
-                tfp.bijectors.Scale(1.0 / bound),
-            ]
-        )
+        bound = float(np.log(largest_precision()))  # of |log Lambda|
         vector = (M, *shape[:-1]) if precision == "location" else (M,)
         Lambda = _start(pseudo_precision, precision, vector if shared else (*shape, M))
         if precision != "full":
             _check_range(Lambda)
-            self.pseudo_precision = Parameter(Lambda, transform=bounded)
+            self.pseudo_precision = Parameter(Lambda, transform=BoundedExp(bound))
         else:
             _check_positive_definite(Lambda)
-            # T T^T, with free logarithms of T's squared diagonal; the other entries are in units of
-            # the diagonal.
-            log_square = tfp.bijectors.Chain([tfp.bijectors.Power(0.5), bounded])
-            fill = tfp.bijectors.FillScaleTriL(diag_bijector=log_square, diag_shift=None)
-            self._triangle = tfp.bijectors.Chain([RowUnits(), fill])
+            self._triangle = PrecisionRoot(bound)
             self.pseudo_precision = Parameter(
                 Lambda,
                 transform=tfp.bijectors.Chain(

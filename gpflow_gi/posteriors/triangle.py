@@ -1,8 +1,7 @@
-"""Roots of precision matrices; entries below the diagonal are in units of their row's diagonal."""
+"""A part of the roots of precision matrices in files of earlier versions."""
 
 from __future__ import annotations
 
-import gpflow
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
@@ -44,14 +43,3 @@ class RowUnits(tfp.bijectors.AutoCompositeTensorBijector):
         # Row i has i entries below the diagonal, counting from 0.
         entries = tf.constant(np.arange(L.shape[-1]), L.dtype)
         return tf.reduce_sum(entries * tf.math.log(tf.linalg.diag_part(L)), axis=-1)
-
-
-def has_row_units(parameter: gpflow.Parameter | tf.Variable) -> bool:
-    """Return True if a parameter is a precision whose root has a unit for each row."""
-    waiting = [getattr(parameter, "transform", None)]  # Keras networks have variables
-    while waiting:
-        bijector = waiting.pop()
-        if isinstance(bijector, RowUnits):
-            return True
-        waiting.extend(getattr(bijector, "bijectors", ()))
-    return False

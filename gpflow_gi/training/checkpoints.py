@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..core.whole_file import write_whole
-from ..posteriors.triangle import has_row_units
+from ..posteriors.precision import has_row_units
 from . import checkpoint_file, description, earlier_checkpoints
 from .checkpoint_file import UNFINISHED, DamagedError, NewerFormatError, Saved
 from .named_variables import named_variables

@@ -101,9 +101,9 @@ MUTATIONS = [
     # ------------------------------------------------------------------------------- posteriors
     Mutation(
         "no log-Jacobian of the rows' units",
-        "entries * tf.math.log(tf.linalg.diag_part(L))",
-        "0.0 * entries * tf.math.log(tf.linalg.diag_part(L))",
-        "posteriors/test_triangle.py",
+        "slopes + (below - 1) * log_diagonal",
+        "slopes - log_diagonal",
+        "posteriors/test_precision.py",
     ),
     Mutation(
         "KL of independent weights without the log determinant of their prior's root",
