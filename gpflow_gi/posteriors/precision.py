@@ -18,32 +18,31 @@ from .triangle import RowUnits
 _FILL = tfp.bijectors.FillTriangular()
 
 
-class BoundedExp(tfp.bijectors.AutoCompositeTensorBijector):
-    """The map x -> y = exp(b tanh(x / b)), almost exp(x) far from the bounds exp(-b) and exp(b)."""
+class _Bounded(tfp.bijectors.AutoCompositeTensorBijector):
+    """A map to numbers whose logarithms are bounded."""
 
-    def __init__(
-        self, bound: float, validate_args: bool = False, name: str = "bounded_exp"
-    ) -> None:
+    dimensions = (0, 0)
+    """Dimensions of an argument and of a value that belong together."""
+
+    def __init__(self, bound: float) -> None:
         """Make the bijector.
 
-        :param bound: b, a positive number.
+        :param bound: b, the largest logarithm; -b is the smallest.
         """
         parameters = dict(locals())
         self.bound = bound
+        forward, inverse = self.dimensions
         super().__init__(
-            forward_min_event_ndims=0,
-            validate_args=validate_args,
-            parameters=parameters,
-            name=name,
+            forward_min_event_ndims=forward, inverse_min_event_ndims=inverse, parameters=parameters
         )
 
     @classmethod
     def _parameter_properties(cls, dtype: tf.DType) -> dict[str, Any]:
         return {}
 
-    @classmethod
-    def _is_increasing(cls) -> bool:
-        return True
+
+class BoundedExp(_Bounded):
+    """The map x -> y = exp(b tanh(x / b)), almost exp(x) far from the bounds exp(-b) and exp(b)."""
 
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
         return _bounded_exp(x, self.bound)
@@ -55,7 +54,7 @@ class BoundedExp(tfp.bijectors.AutoCompositeTensorBijector):
         return _log_slope(x, self.bound)
 
 
-class PrecisionRoot(tfp.bijectors.AutoCompositeTensorBijector):
+class PrecisionRoot(_Bounded):
     """The map from a vector to a triangular T, the root of a precision T T^T.
 
     On the diagonal of the triangle that the vector fills (in the order of TensorFlow Probability's
@@ -65,26 +64,7 @@ class PrecisionRoot(tfp.bijectors.AutoCompositeTensorBijector):
     they would be far too large where the diagonal is small, and make the matrix singular.
     """
 
-    def __init__(
-        self, bound: float, validate_args: bool = False, name: str = "precision_root"
-    ) -> None:
-        """Make the bijector.
-
-        :param bound: b, the largest logarithm of T_ii^2; -b is the smallest.
-        """
-        parameters = dict(locals())
-        self.bound = bound
-        super().__init__(
-            forward_min_event_ndims=1,
-            inverse_min_event_ndims=2,
-            validate_args=validate_args,
-            parameters=parameters,
-            name=name,
-        )
-
-    @classmethod
-    def _parameter_properties(cls, dtype: tf.DType) -> dict[str, Any]:
-        return {}
+    dimensions = (1, 2)
 
     def _forward(self, x: tf.Tensor) -> tf.Tensor:
         L = tfp.math.fill_triangular(x)
@@ -132,7 +112,7 @@ def has_row_units(parameter: gpflow.Parameter | tf.Variable) -> bool:
 
 def _bounded_exp(x: tf.Tensor, bound: float) -> tf.Tensor:
     b = tf.constant(bound, x.dtype)
-    return tf.exp(b * tf.tanh(1 / b * x))
+    return tf.exp(b * tf.tanh(x / b))
 
 
 def _bounded_log(y: tf.Tensor, bound: float) -> tf.Tensor:
@@ -143,5 +123,5 @@ def _bounded_log(y: tf.Tensor, bound: float) -> tf.Tensor:
 def _log_slope(x: tf.Tensor, bound: float) -> tf.Tensor:
     # dy / dx = y (1 - tanh(x / b)^2)
     b = tf.constant(bound, x.dtype)
-    tanh = tf.tanh(1 / b * x)
+    tanh = tf.tanh(x / b)
     return b * tanh + tf.math.log1p(-tf.square(tanh))
