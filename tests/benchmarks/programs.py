@@ -12,6 +12,7 @@ from gpflow.keras import tf_keras
 from gpflow_gi.core.random import as_seed
 from gpflow_gi.objectives import Elbo
 from gpflow_gi.training.adam import Adam
+from gpflow_gi.training.compiled_loop import kind_of
 from gpflow_gi.training.learning_rate import make_optimizer
 from gpflow_gi.training.minibatches import Minibatches
 from gpflow_gi.training.replicas import Replicas
@@ -98,6 +99,17 @@ def steps_of_fit(
     X, Y = (tf.constant(array) for array in data)
     variables = list(model.trainable_variables)
     optimizer, schedule = make_optimizer(None, learning_rate, variables)
+    minibatches = Minibatches((X, Y), batch_size, as_seed(0), jit_compile)
+    # gi.fit transforms parameters once a step only where it knows the kind of loop.
+    parts = {
+        "rows": [[spec.shape.as_list(), spec.dtype] for spec in minibatches.specs],
+        "batch_size": batch_size,
+        "num_samples": num_samples,
+        "kl_warmup": kl_warmup,
+        "jit_compile": jit_compile,
+        "objective": Elbo(),
+        "schedule": schedule,
+    }
     steps = TrainingSteps(
         model,
         Elbo(),
@@ -105,10 +117,11 @@ def steps_of_fit(
         variables,
         optimizer,
         schedule,
-        Minibatches((X, Y), batch_size, as_seed(0), jit_compile),
+        minibatches,
         Replicas(),
         kl_warmup=kl_warmup,
         jit_compile=jit_compile,
+        kind=kind_of(model, parts, optimizer, variables),
     )
     steps.compile()
     return steps
