@@ -93,6 +93,21 @@ def test_every_method_gives_a_whole_record(method, request):
     json.dumps(with_none_for_non_finite(record), allow_nan=False)
 
 
+@pytest.mark.longest
+def test_chains_learn_kernels_where_the_rate_of_training_ends_at_zero():
+    budget = replace(TINY, learning_rate=0.03, last_learning_rate=0.0)
+    assert budget.last_learning_rate == BUDGETS["standard"].last_learning_rate
+    start, chains = (
+        run_trial(sine(), 0, name, budget, seed=1)["hyperparameters"]
+        for name in ("dgp-local-2", "dgp-sghmc-2")
+    )
+    kernels = [name for name in start if "kernel" in name]
+    assert len(kernels) == 4
+    for name in kernels:
+        moved = np.abs(np.log(chains[name]) - np.log(start[name]))
+        assert np.max(moved) > 1e-3, name
+
+
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_the_same_trial_has_the_same_numbers_and_leaves_no_setting_behind():
