@@ -155,10 +155,11 @@ def _search(
             steps=budget.steps,
             batch_size=min(32, len(X)),
             learning_rate=settings["relative_rate"] * noise_variance,
+            map_steps=budget.steps,
             seed=seed,
         )
         draws = found.model
-        return Found(draws, draws, settings["num_draws"], size, budget.steps)
+        return Found(draws, draws, settings["num_draws"], size, 2 * budget.steps)
     if inference in ("dropout", "low-rank", "radial", "flow"):
         sizes = {
             name: settings[name] for name in ("flow_steps", "dropout_rate") if name in settings

@@ -15,6 +15,7 @@ from ..core.random import Seed, as_seed, fold_in, standard_normal
 from ..core.validation import integer, positive_integer, positive_number
 from ..models import DeepGP
 from .log_joint import LogJoint, joint_of
+from .map_estimate import search
 from .maximise import starts
 from .samples import Samples
 
@@ -44,6 +45,7 @@ def sghmc(
     learning_rate: float = 1e-3,
     friction: float = 0.1,
     cycles: int = 4,
+    map_steps: int = 0,
     seed: Seed = 0,
 ) -> MinibatchChains:
     """Draw weights by stochastic gradient Hamiltonian Monte Carlo.
@@ -58,13 +60,16 @@ def sghmc(
     :param model: as in :func:`map_estimate`.
     :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
     :param num_draws: T, the draws of each chain.
-    :param num_chains: C, chains from as many draws of the prior, side by side.
+    :param num_chains: C, chains side by side, from as many draws of the prior.
     :param steps: number of steps of each chain.
     :param batch_size: rows of each step; None for all.
     :param learning_rate: eta times N at the start of a cycle.
     :param friction: in (0, 1]; 1 is stochastic gradient Langevin dynamics.
     :param cycles: number of cycles. 0 for a constant eta, with draws from the second half of the
         steps.
+    :param map_steps: largest number of steps of L-BFGS from each start to a maximum of the density,
+        where its chain then begins; 0 to begin at the start. Where the noise is small, so are the
+        stable learning rates, and chains need very many steps to find a mode by themselves.
     :param seed: seed of the starts, the minibatches and the noise.
     :return: the draws, and a model for predictions.
     :raises TypeError: if `model` is not a DeepGP.
@@ -74,6 +79,7 @@ def sghmc(
     started = time.perf_counter()
     T, C = positive_integer("num_draws", num_draws), positive_integer("num_chains", num_chains)
     steps, cycles = positive_integer("steps", steps), integer("cycles", cycles, least=0)
+    map_steps = integer("map_steps", map_steps, least=0)
     if batch_size is not None:
         batch_size = positive_integer("batch_size", batch_size)
     learning_rate = positive_number("learning_rate", learning_rate)
@@ -81,13 +87,10 @@ def sghmc(
     at = _times_of_draws(steps, T, cycles)
     seed = as_seed(seed)
     log_joint = joint_of(model, data)
-    if not isinstance(model, DeepGP):
-        N = 1
-    else:
-        N = model.num_data
+    N = model.num_data if isinstance(model, DeepGP) else 1
     theta = _run(
         log_joint,
-        starts(log_joint, C, fold_in(seed, 0)),
+        _starts(model, data, log_joint, C, map_steps, fold_in(seed, 0)),
         at,
         batch_size,
         lambda step: learning_rate / N * _cosine(step, steps, cycles),
@@ -113,6 +116,30 @@ def sgld(model: DeepGP, data: tuple[Any, Any], **settings: Any) -> MinibatchChai
     :raises ValueError: as :func:`sghmc`.
     """
     return sghmc(model, data, **settings, friction=1.0)
+
+
+def _starts(
+    model: DeepGP,
+    data: tuple[Any, Any],
+    log_joint: LogJoint,
+    num_chains: int,
+    map_steps: int,
+    seed: tf.Tensor,
+) -> tf.Tensor:
+    """Draws from the prior, or the maxima that are found from them: [C, L]."""
+    if not map_steps:
+        return starts(log_joint, num_chains, seed)
+    _, _, theta = search(
+        model,
+        data,
+        num_chains,
+        steps=map_steps,
+        batch_size=None,
+        learning_rate=0.01,
+        train_likelihood=False,
+        seed=seed,
+    )
+    return theta
 
 
 def check_friction(friction: Any) -> float:

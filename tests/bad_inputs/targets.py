@@ -1602,8 +1602,9 @@ for _name, _more in {
         "num_chains": COUNTS,
         "friction": NUMBERS,
         "cycles": COUNTS,
+        "map_steps": COUNTS,
     },
-    "sgld": {"num_draws": COUNTS, "cycles": COUNTS},
+    "sgld": {"num_draws": COUNTS, "cycles": COUNTS, "map_steps": COUNTS},
 }.items():
     _usual = {"rank": 2, "steps": 4, "interval": 1} if "swag" in _name else {"num_draws": 1}
     _add(

@@ -100,6 +100,17 @@ def test_chains_have_the_exact_posterior(network, data, method):  # noqa: F811
     assert found.model.predict_y(data[0], 20, seed=0)[0].shape == (N, 1)
 
 
+def test_chains_begin_at_maxima(network, data):  # noqa: F811
+    """Steps of no size leave them there: the posterior mean of a linear model."""
+    settings = {"num_draws": 2, "num_chains": 3, "steps": 4, "learning_rate": 1e-12}
+    found = sghmc(network, data, map_steps=100, **settings)
+    expected = np.broadcast_to(exact(data)[0], found.theta.shape)
+    np.testing.assert_allclose(found.theta, expected, atol=1e-4)
+    assert np.max(np.abs(sghmc(network, data, **settings).theta - expected)) > 0.1
+    one, same = (sgld(network, data, map_steps=5, **settings, seed=3) for _ in range(2))
+    np.testing.assert_array_equal(one.theta, same.theta)
+
+
 def test_minibatches_cycles_and_seeds(network, data):  # noqa: F811
     settings = {"num_draws": 8, "steps": 80, "batch_size": 4, "cycles": 2}
     one, same = (sghmc(network, data, **settings, seed=5) for _ in range(2))
