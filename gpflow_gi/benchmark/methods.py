@@ -123,14 +123,22 @@ def _deep_gps() -> list[Method]:
 
 def _deep_gps_of_mean_zero() -> list[Method]:
     """Five layers without skip connections, as compared with the deep Wishart process."""
+    starts = {"inputs": "", "targets": "-targets"}
     return [
         Method(
-            name=f"dgp-{inference}-5-zero",
-            title=f"Deep GP, {inference}, 5 layers of mean zero",
+            name=f"dgp-{inference}-5-zero{suffix}",
+            title=f"Deep GP, {inference}, 5 layers of mean zero"
+            + (f" from {start}" if suffix else ""),
             model="deep-gp",
             source=f"{WISHART}; {OURS}",
-            settings={"inference": inference, "num_layers": 5, "mean_function": "zero"},
+            settings={
+                "inference": inference,
+                "num_layers": 5,
+                "mean_function": "zero",
+                "hidden_start": start,
+            },
         )
+        for start, suffix in starts.items()
         for inference in ("local", "global")
     ]
 

@@ -114,6 +114,90 @@ def test_without_skip_connections_it_starts_near_the_same_function(inference, hi
     assert np.mean((mean - other) ** 2) < 0.1 * np.var(other)
 
 
+@pytest.mark.parametrize("inference", ["global", "local"])
+@pytest.mark.parametrize("num_outputs", [1, 2])
+def test_hidden_layers_start_as_one_layer_on_the_targets(inference, num_outputs, rng):
+    X, _ = table(rng, D=4)
+    Y = np.sin(2 * X[:, :num_outputs]) + 0.1 * rng.normal(size=[len(X), num_outputs])
+    settings = {"num_inducing": 30, "inference": inference}
+    one = gi.architectures.build_deep_gp(X, Y, num_layers=1, **settings)
+    deep = gi.architectures.build_deep_gp(
+        X, Y, num_layers=4, mean_function="zero", hidden_start="targets", **settings
+    )
+    assert [layer.output_dim for layer in deep.layers] == [num_outputs] * 4
+    assert all(layer.mean_function is None for layer in deep.layers)
+    mean, _ = deep.predict_f(X, num_samples=50, seed=0)
+    expected, _ = one.predict_f(X, num_samples=1)
+    assert np.mean((mean - expected) ** 2) < 0.1 * np.var(expected)
+    # Each layer above the first passes on one line for each output: a few nats.
+    bounds = [gi.bounds.estimate_elbo(model, (X, Y), 50, seed=0).value for model in (one, deep)]
+    assert abs(bounds[1] - bounds[0]) < 15 * 3 * num_outputs
+
+
+def test_hidden_layers_start_from_labels_and_latent_variables_too(rng):
+    X, Y = table(rng, D=3)
+    labels = np.argmax(X, axis=1)[:, None]
+    model = gi.architectures.build_deep_gp(
+        X,
+        labels,
+        num_layers=3,
+        likelihood=gpflow.likelihoods.Softmax(3),
+        mean_function="zero",
+        hidden_start="targets",
+        num_inducing=20,
+    )
+    assert [layer.output_dim for layer in model.layers] == [3, 3, 3]
+    probabilities, _ = model.predict_y(X, num_samples=50, seed=0)
+    assert np.mean(np.argmax(probabilities, axis=1) == labels[:, 0]) > 0.8
+    model = gi.architectures.build_deep_gp(
+        X, Y, mean_function="zero", hidden_start="targets", latent_dim=1, num_inducing=20
+    )
+    assert np.isfinite(model.elbo((X, Y), seed=0))
+
+
+@pytest.mark.slow
+def test_the_start_from_targets_trains_better_where_inputs_are_many(rng):
+    X = rng.normal(size=[150, 8])
+    Y = np.sin(X[:, :1] + X[:, 1:2]) + 0.1 * rng.normal(size=[150, 1])
+    bounds = []
+    for start in ("inputs", "targets"):
+        model = gi.architectures.build_deep_gp(
+            X, Y, num_layers=4, mean_function="zero", hidden_start=start, num_inducing=20
+        )
+        gi.fit(model, (X, Y), steps=300, learning_rate=0.03, progress=False)
+        bounds.append(gi.bounds.estimate_elbo(model, (X, Y), 30, seed=0))
+    inputs, targets = bounds
+    error = np.hypot(inputs.standard_error, targets.standard_error)
+    assert targets.value > inputs.value + 0.3 * len(X) + 5 * error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"hidden_start": "outputs"}, 'must be "inputs" or "targets"'),
+        ({"hidden_start": "targets"}, 'is for mean_function="zero"'),
+        (
+            {"hidden_start": "targets", "mean_function": "zero", "hidden_dim": 2},
+            "hidden_dim must be 1, .* but is 2",
+        ),
+        (
+            {
+                "hidden_start": "targets",
+                "mean_function": "zero",
+                "likelihood": gpflow.likelihoods.Poisson(),
+            },
+            "targets of a Poisson likelihood are no noisy values",
+        ),
+    ],
+)
+def test_starts_that_do_not_fit_are_refused(arguments, message, rng):
+    X, Y = table(rng, D=3)
+    if "likelihood" in arguments:
+        Y = np.round(np.abs(Y))
+    with pytest.raises(ValueError, match=message):
+        gi.architectures.build_deep_gp(X, Y, num_inducing=10, **arguments)
+
+
 def test_inducing_points_are_never_more_than_different_rows(rng):
     X, Y = table(rng, N=12)
     X[6:] = X[:6]

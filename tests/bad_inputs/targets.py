@@ -454,6 +454,7 @@ _add(
         "inference": CHOICES,
         "hidden_dim": COUNTS,
         "mean_function": CHOICES,
+        "hidden_start": CHOICES,
         "kernel": OBJECTS,
         "likelihood": OBJECTS,
         "num_samples": COUNTS,
