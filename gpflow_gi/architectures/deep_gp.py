@@ -22,6 +22,7 @@ from ..models import DeepGP
 from ..models.missing import Missing, check_missing
 from ..models.targets import check_likelihood, check_targets
 from .layer_starts import (
+    LESS_LONG,
     LONG,
     Inference,
     hidden_from_inputs,
@@ -216,8 +217,12 @@ def _starts_from_targets(
 
 def _default_kernels(input_dims: list[int], *, is_zero: bool, from_targets: bool) -> list[Kernel]:
     if from_targets:
-        long = [_default_kernel(D, LONG**2, LONG) for D in input_dims[1:]]
-        return [_default_kernel(input_dims[0], 1.0), *long]
+        stretches = [LONG] * (len(input_dims) - 2) + [LESS_LONG]
+        above = zip(input_dims[1:], stretches, strict=False)  # nothing is above a single layer
+        return [
+            _default_kernel(input_dims[0], 1.0),
+            *(_default_kernel(D, s**2, s) for D, s in above),
+        ]
     hidden = [_default_kernel(D, 1.0 if is_zero else HIDDEN_VARIANCE) for D in input_dims[:-1]]
     return [*hidden, _default_kernel(input_dims[-1], 1.0)]
 
