@@ -217,12 +217,9 @@ def _starts_from_targets(
 
 def _default_kernels(input_dims: list[int], *, is_zero: bool, from_targets: bool) -> list[Kernel]:
     if from_targets:
-        stretches = [LONG] * (len(input_dims) - 2) + [LESS_LONG]
-        above = zip(input_dims[1:], stretches, strict=False)  # nothing is above a single layer
-        return [
-            _default_kernel(input_dims[0], 1.0),
-            *(_default_kernel(D, s**2, s) for D, s in above),
-        ]
+        stretches = [1.0, *[LONG] * (len(input_dims) - 2), LESS_LONG][: len(input_dims)]
+        pairs = zip(input_dims, stretches, strict=True)
+        return [_default_kernel(D, stretch**2, stretch) for D, stretch in pairs]
     hidden = [_default_kernel(D, 1.0 if is_zero else HIDDEN_VARIANCE) for D in input_dims[:-1]]
     return [*hidden, _default_kernel(input_dims[-1], 1.0)]
 
