@@ -300,7 +300,7 @@ def test_published_numbers_are_for_the_same_data_alone(tmp_path):
         record("boston", 0, "gp", -1.0),
     )
     found = make(tmp_path).budgets[0].metrics[0].published
-    assert [dataset for dataset, _ in found.rows] == ["boston"]
+    assert found.datasets == ["boston"]
 
 
 def test_versions_of_the_software_are_said(tmp_path):

@@ -42,12 +42,11 @@ def failures(found: pd.DataFrame) -> str:
 
 def published(found: Published) -> str:
     """A table of published results."""
-    headers = [f"{escaped(name)} [{letter}] ± {spread}" for name, letter, spread in found.columns]
     rows = [
-        (escaped(dataset), *(cell.replace("*", "\\*") for cell in cells))
-        for dataset, cells in found.rows
+        (f"{escaped(name)} [{letter}] ± {spread}", *(cell.replace("*", "\\*") for cell in cells))
+        for (name, letter, spread), cells in found.rows
     ]
-    return _table(("data set", *headers), rows)
+    return _table(("method", *map(escaped, found.datasets)), rows)
 
 
 def escaped(text: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.resources import files
+from string import ascii_lowercase
 
 import pandas as pd
 
@@ -11,16 +12,16 @@ import pandas as pd
 class Published:
     """Published values of one metric.
 
-    :param columns: (method, letter of its source, meaning of its ±).
-    :param rows: the data set and a text for each column, such as "-0.93 ± 0.01", or "–" without a
-        value.
+    :param datasets: the columns.
+    :param rows: (method, letter of its source, meaning of its ±), and a text for each data set,
+        such as "-0.93 ± 0.01", or "–" without a value.
     :param sources: by letter: the source of the numbers, the splits of the data, and the meaning
         of the ±.
     :param notes: on single numbers.
     """
 
-    columns: list[tuple[str, str, str]]
-    rows: list[tuple[str, list[str]]]
+    datasets: list[str]
+    rows: list[tuple[tuple[str, str, str], list[str]]]
     sources: dict[str, str]
     notes: list[str]
 
@@ -28,9 +29,9 @@ class Published:
 def read() -> pd.DataFrame:
     """The published results.
 
-    :return: "dataset", "method", "metric" (log_density in nats on the original scale, rmse and crps
-        in the target's unit), "mean", "spread", "spread_is", "split", "source" and "note", all but
-        the mean as in the source.
+    :return: "dataset", "method", "metric" (elbo in nats per row of standardised targets,
+        log_density in nats on the original scale, rmse and crps in the target's unit), "mean",
+        "spread", "spread_is", "split", "source" and "note", all but the mean as in the source.
     """
     path = files("gpflow_gi.benchmark") / "published" / "uci.csv"
     with path.open(encoding="utf-8") as file:
@@ -48,24 +49,22 @@ def published(results: pd.DataFrame, metric: str, datasets: Collection[str]) -> 
     if found.empty:
         return None
     protocols = found.groupby(["source", "split", "spread_is"], sort=True)
-    columns, sources = [], {}
+    methods, sources = [], {}
     cells: dict[tuple[str, tuple[str, str, str]], str] = {}
     notes: dict[str, int] = {}
-    for letter, ((source, split, spread_is), rows) in zip("abcdefghij", protocols, strict=False):
+    for letter, ((source, split, spread_is), rows) in zip(ascii_lowercase, protocols, strict=False):
         sources[letter] = f"{source}. Splits: {split}. ±: {spread_is}."
         short = spread_is.partition(" over ")[0]
-        columns += [(str(method), letter, short) for method in sorted(rows["method"].unique())]
+        methods += [(str(method), letter, short) for method in sorted(rows["method"].unique())]
         for row in rows.itertuples():
             sign = "*" * notes.setdefault(row.note, len(notes) + 1) if row.note else ""
             cells[row.dataset, (row.method, letter, short)] = (
                 f"{row.mean} ± {row.spread}{sign}".replace("-", "−")
             )
+    datasets = sorted(found["dataset"].unique())
     return Published(
-        columns=columns,
-        rows=[
-            (dataset, [cells.get((dataset, column), "–") for column in columns])
-            for dataset in sorted(found["dataset"].unique())
-        ],
+        datasets=datasets,
+        rows=[(one, [cells.get((name, one), "–") for name in datasets]) for one in methods],
         sources=sources,
         notes=[f"{'*' * number} {note}." for note, number in notes.items()],
     )
