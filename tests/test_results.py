@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gpflow_gi.benchmark.report.published import read as read_published
 from gpflow_gi.experiments import study
 from gpflow_gi.experiments.global_local import MEASURES
 
@@ -253,15 +254,90 @@ MEAN_OF_NETWORKS = (
 )
 
 
-def test_posteriors_over_all_weights_on_a_first_split():
-    records = map(json.loads, map(Path.read_text, (RESULTS / "weights" / "records").glob("*.json")))
-    found = {
-        (one["trial"]["method"], one["data"]["name"]): one["metrics"]["log_density"]
-        for one in records
-        if one["trial"]["split"] == 0
+# ------------------------------------------------------------------------------- five layers
+
+
+def five_layers():
+    lines = (RESULTS / "zero" / "records.jsonl").read_text("utf-8").splitlines()
+    records = map(json.loads, lines)
+    return {tuple(one["run"][key] for key in ("set", "start", "inference")): one for one in records}
+
+
+OURS = (("targets", "global"), ("inputs", "global"), ("targets", "local"))
+PUBLISHED = ("DGP_GI_5", "DWP_5")
+
+
+@pytest.mark.parametrize(
+    "heading, key, metric",
+    [
+        ("The bound per row of five layers", "bound", "elbo"),
+        ("The test log density of five layers", "log_density", "log_density"),
+    ],
+)
+def test_five_layers_of_mean_zero(heading, key, metric):
+    records, published = five_layers(), read_published().set_index(["dataset", "method", "metric"])
+    _, *rows = rows_of(heading)
+    assert {name for name, *_ in rows} == {name for name, *_ in records}
+    for name, *cells in rows:
+        ours = [records.get((name, *each)) for each in OURS]
+        expected = [f"{each[key]:.3f}" if each else "" for each in ours]
+        expected += [published.loc[(name, method, metric), "mean"] for method in PUBLISHED]
+        assert cells == expected
+
+
+def test_what_is_said_of_five_layers():
+    records, published = five_layers(), read_published().set_index(["dataset", "method", "metric"])
+    best = {}
+    for (name, _, inference), record in records.items():
+        if inference == "global":
+            best[name] = max(best.get(name, -np.inf), record["bound"])
+    reached = {
+        method: sum(
+            round(bound, 2) >= float(published.loc[(name, method, "elbo"), "mean"])
+            for name, bound in best.items()
+        )
+        for method in PUBLISHED
     }
-    (_, *datasets), *rows = rows_of("of split 0 alone")
-    assert len(datasets) * len(rows) == len(found) == 21
+    said = "reaches the published bound of deep GPs on {} of {} sets, and that of the deep Wishart "
+    said += "process on {}"
+    numbers = reached["DGP_GI_5"], len(best), reached["DWP_5"]
+    assert said.format(*numbers) in WORDS
+    kl = records["energy", "targets", "global"]["kl"]
+    assert f"{kl[0]:.2f} nats per row in the first layer" in WORDS
+    assert f"{max(kl[1:4]):.3f} at most in each of the three above it" in WORDS
+
+
+# ------------------------------------------------------------------------- all weights at once
+
+
+@pytest.mark.parametrize(
+    "heading, metric, count",
+    [("Test log density of all weights at once", "log_density", 10), ("Their bounds", "elbo", 3)],
+)
+def test_means_of_all_weights_at_once(heading, metric, count):
+    summary = pd.read_csv(RESULTS / "weights" / "summary.csv")
+    summary = summary.set_index(["metric", "method", "dataset"])
+    (_, *datasets), *rows = rows_of(heading)
+    assert datasets == ["boston", "energy", "yacht"] and len(rows) == count
     for method, *cells in rows:
         for dataset, cell in zip(datasets, cells, strict=True):
-            assert cell == f"{found[method, dataset]:.3f}"
+            found = summary.loc[metric, method, dataset]
+            assert cell == f"{found['mean']:.3f} ± {found.standard_error:.3f}"
+
+
+def test_what_is_said_of_all_weights_at_once():
+    table = pd.read_csv(RESULTS / "weights" / "differences.csv")
+    table = table.query("metric == 'log_density' and dataset == 'energy'")
+    for other, said in (("bnn-swag", "better than SWAG by "), ("bnn-laplace", "approximation by ")):
+        pair = {"bnn-multiswag", other}
+        (found,) = table[
+            [set(pair) == {"bnn-multiswag", other} for pair in _pairs(table)]
+        ].itertuples()
+        sign = 1 if found.method == "bnn-multiswag" else -1
+        assert found.n == 7 and sign * found.difference > 2 * found.standard_error
+        assert f"{said}{sign * found.difference:.3f} ± {found.standard_error:.3f}" in WORDS
+    trials = pd.read_csv(RESULTS / "weights" / "records.csv").set_index(
+        ["dataset", "split", "method"]
+    )["log_density"]
+    numbers = (trials["yacht", 1, f"bnn-{name}"] for name in ("map", "ensemble"))
+    assert "have a log density of {:.2f} and {:.2f}".format(*numbers) in WORDS
