@@ -302,6 +302,11 @@ def test_what_is_said_of_five_layers():
     said += "process on {}"
     numbers = reached["DGP_GI_5"], len(best), reached["DWP_5"]
     assert said.format(*numbers) in WORDS
+    gains = [
+        records[name, "targets", "global"]["bound"] - records[name, "targets", "local"]["bound"]
+        for name in ("yacht", "energy", "boston")
+    ]
+    assert "by {:.3f}, {:.3f} and {:.3f} on yacht, energy and boston".format(*gains) in WORDS
     kl = records["energy", "targets", "global"]["kl"]
     assert f"{kl[0]:.2f} nats per row in the first layer" in WORDS
     assert f"{max(kl[1:4]):.3f} at most in each of the three above it" in WORDS
@@ -338,5 +343,9 @@ def test_what_is_said_of_all_weights_at_once():
     trials = pd.read_csv(RESULTS / "weights" / "records.csv").set_index(
         ["dataset", "split", "method"]
     )["log_density"]
+    means = trials.groupby(["dataset", "method"]).mean().unstack()
+    by_bound = ["bnn-low-rank", "bnn-radial", "bnn-flow"]
+    others = means.drop(columns=by_bound).loc[["boston", "yacht"]]
+    assert (means.loc[["boston", "yacht"], by_bound].max(axis=1) < others.min(axis=1)).all()
     numbers = (trials["yacht", 1, f"bnn-{name}"] for name in ("map", "ensemble"))
     assert "have a log density of {:.2f} and {:.2f}".format(*numbers) in WORDS

@@ -103,8 +103,8 @@ def build_deep_gp(
     :param hidden_start: "inputs" as above; or with ``mean_function="zero"`` also "targets": the
         first layer starts as the regression onto the targets, and the hidden layers above it as the
         identity, with kernels of almost linear functions. The hidden layers are then as wide as
-        there are targets of the regression, P. This start needs less KL divergence, and is much
-        better for narrow targets of many inputs: see the page on results.
+        there are targets of the regression, P. This start needs far less KL divergence, and
+        reaches better bounds with few rows of many inputs: see the page on results.
     :param kernel: a function from the number of inputs to a GPflow kernel, a kernel to be copied
         for every layer, or a list with one kernel per layer. By default a squared exponential with
         one lengthscale per input.

@@ -53,8 +53,7 @@ class GlobalInducing(PseudoData, Posterior):
             own Lambda, [P, M] or [P, M, M], and its own factorisation: P times the work.
         :raises ValueError: if a number is not a positive integer, if `precision` or `shared` is
             unknown or not possible for the outputs, if an array is not finite or of another shape,
-            or
-            if Lambda is not positive definite or beyond the bounds of
+            or if Lambda is not positive definite or beyond the bounds of
             :func:`gpflow_gi.posteriors.pseudo_data.largest_precision`.
         """
         super().__init__(
