@@ -257,8 +257,8 @@ MEAN_OF_NETWORKS = (
 # ------------------------------------------------------------------------------- five layers
 
 
-def five_layers():
-    lines = (RESULTS / "zero" / "records.jsonl").read_text("utf-8").splitlines()
+def five_layers(name="records.jsonl"):
+    lines = (RESULTS / "zero" / name).read_text("utf-8").splitlines()
     records = map(json.loads, lines)
     return {tuple(one["run"][key] for key in ("set", "start", "inference")): one for one in records}
 
@@ -302,6 +302,11 @@ def test_what_is_said_of_five_layers():
     said += "process on {}"
     numbers = reached["DGP_GI_5"], len(best), reached["DWP_5"]
     assert said.format(*numbers) in WORDS
+    longer = five_layers("records-20000.jsonl")
+    bounds = {name: record["bound"] for (name, *_), record in longer.items()}
+    assert "energy comes to {energy:.3f} and power to {power:.3f}, which".format(**bounds) in WORDS
+    for name, bound in bounds.items():
+        assert round(bound, 2) >= float(published.loc[(name, "DGP_GI_5", "elbo"), "mean"])
     gains = [
         records[name, "targets", "global"]["bound"] - records[name, "targets", "local"]["bound"]
         for name in ("yacht", "energy", "boston")
@@ -317,7 +322,10 @@ def test_what_is_said_of_five_layers():
 
 @pytest.mark.parametrize(
     "heading, metric, count",
-    [("Test log density of all weights at once", "log_density", 10), ("Their bounds", "elbo", 3)],
+    [
+        ("Test log density of all weights at once", "log_density", 10),
+        ("Their bounds per row, of those", "elbo", 3),
+    ],
 )
 def test_means_of_all_weights_at_once(heading, metric, count):
     summary = pd.read_csv(RESULTS / "weights" / "summary.csv")
