@@ -4,7 +4,6 @@ python -m tests.benchmarks.levers [--out FOLDER] [--fast]
 """
 
 import json
-import time
 from collections.abc import Callable
 from itertools import product
 from typing import Any, cast
@@ -17,7 +16,7 @@ import tensorflow_probability as tfp
 import gpflow_gi as gi
 from gpflow_gi.training.adam import Adam
 
-from .fewer_steps import BATCH_SIZE, NUM_INDUCING, SETS, bound_of, build, read, rows_of
+from .fewer_steps import BATCH_SIZE, NUM_INDUCING, SETS, bound_of, build, fitted, read, rows_of
 from .report import Table, machine, parser, write
 
 SEEDS = (0, 1)
@@ -67,7 +66,7 @@ def _cell(records: list[dict[str, Any]], way: str, name: str) -> str:
     return f"{bound:.3f} ({seconds:.1f} s)"
 
 
-def fitted(
+def _fitted(
     model: gi.models.DeepGP,
     data: Data,
     seed: int,
@@ -80,30 +79,25 @@ def fitted(
     optimizer: Any = None,
     callbacks: tuple[Callable[[Any], Any], ...] = (),
 ) -> Trained:
-    """Train a model; return it with the CPU seconds of its steps, without compilation."""
-    points: list[tuple[int, float]] = []
-    gi.fit(
+    seconds = fitted(
         model,
         data,
-        steps=steps,
-        batch_size=BATCH_SIZE,
+        steps,
         num_samples=samples,
         kl_warmup=int(steps * warmup),
         learning_rate=gi.training.LinearTail(RATE, steps) if rate is None else rate,
         optimizer=optimizer or Adam(RATE, beta_2=beta_2, jit_compile=False),
-        callbacks=[lambda report: points.append((report.step, time.process_time())), *callbacks],
-        progress=False,
+        callbacks=callbacks,
         seed=seed,
     )
-    (first, begun), (last, ended) = points[0], points[-1]
-    return model, (ended - begun) / max(last - first, 1) * steps
+    return model, seconds
 
 
 def usual(steps: int = STEPS, **settings: Any) -> Callable[[Data, int, int], Trained]:
     """One call of gi.fit."""
 
     def train(data: Data, seed: int, scale: int) -> Trained:
-        return fitted(_two_layers(data), data, seed, steps // scale, **settings)
+        return _fitted(_two_layers(data), data, seed, steps // scale, **settings)
 
     return train
 
@@ -111,13 +105,11 @@ def usual(steps: int = STEPS, **settings: Any) -> Callable[[Data, int, int], Tra
 def samples_raised(data: Data, seed: int, scale: int) -> Trained:
     """One sample for two thirds of the steps, then five, then ten; one schedule of the rate."""
     model = _two_layers(data)
-    optimizer, tail = (
-        Adam(RATE, beta_2=0.99, jit_compile=False),
-        gi.training.LinearTail(RATE, STEPS),
-    )
+    optimizer = Adam(RATE, beta_2=0.99, jit_compile=False)
+    tail = gi.training.LinearTail(RATE, STEPS)
     done, seconds = 0, 0.0
     for steps, samples in ((1000, 1), (300, 5), (200, 10)):
-        _, more = fitted(
+        _, more = _fitted(
             model,
             data,
             seed + 10 * samples,
@@ -140,7 +132,7 @@ def averaged(data: Data, seed: int, scale: int) -> Trained:
         if report.step >= 0.75 * steps:
             taken.append([variable.numpy() for variable in model.trainable_variables])
 
-    _, seconds = fitted(model, data, seed, steps, rate=RATE, callbacks=(take,))
+    _, seconds = _fitted(model, data, seed, steps, rate=RATE, callbacks=(take,))
     for variable, *values in zip(model.trainable_variables, *taken, strict=True):
         variable.assign(np.mean(values, axis=0))
     return model, seconds
@@ -155,7 +147,7 @@ def pseudo_outputs(factor: float) -> Callable[[Data, int, int], Trained]:
             q = layer.posterior
             transform = tfp.bijectors.Scale(gpflow.utilities.to_default_float(factor))
             q.pseudo_outputs = gpflow.Parameter(q.pseudo_outputs.numpy(), transform=transform)
-        return fitted(model, data, seed, STEPS // scale)
+        return _fitted(model, data, seed, STEPS // scale)
 
     return train
 
@@ -163,7 +155,7 @@ def pseudo_outputs(factor: float) -> Callable[[Data, int, int], Trained]:
 def one_layer_first(data: Data, seed: int, scale: int) -> Trained:
     """A third of the steps for one layer, which the last of two layers then starts from."""
     one = gi.architectures.build_deep_gp(*data, num_layers=1, num_inducing=NUM_INDUCING)
-    _, seconds = fitted(one, data, seed, STEPS // 3 // scale or 1)
+    _, seconds = _fitted(one, data, seed, STEPS // 3 // scale or 1)
     two = _two_layers(data)
     gpflow.utilities.multiple_assign(
         two.layers[1].kernel, gpflow.utilities.parameter_dict(one.layers[0].kernel)
@@ -173,7 +165,7 @@ def one_layer_first(data: Data, seed: int, scale: int) -> Trained:
     start, trained = two.layers[1].posterior, one.layers[0].posterior
     start.pseudo_outputs.assign(trained.pseudo_outputs)
     start.pseudo_precision.assign(trained.pseudo_precision)
-    _, more = fitted(two, data, seed, STEPS * 2 // 3 // scale or 1)
+    _, more = _fitted(two, data, seed, STEPS * 2 // 3 // scale or 1)
     return two, seconds + more
 
 
