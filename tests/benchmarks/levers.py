@@ -169,6 +169,42 @@ def one_layer_first(data: Data, seed: int, scale: int) -> Trained:
     return two, seconds + more
 
 
+class _NaturalPseudoOutputs(Adam):
+    """Adam, but for natural-gradient steps of the hidden layer's pseudo-outputs.
+
+    With K and Lambda held, q(u) = N(S Lambda V, S) for S^-1 = K^-1 + Lambda. The Fisher information
+    of V is Lambda S Lambda, so a step is along (Lambda^-1 + Lambda^-1 K^-1 Lambda^-1) dL/dV.
+    """
+
+    def __init__(self, model: Any, size: float) -> None:
+        super().__init__(RATE, beta_2=0.99, jit_compile=False)
+        self._inputs, self._size = model.inducing_inputs, size
+        self._kernel, self._posterior = model.layers[0].kernel, model.layers[0].posterior
+
+    def update_step(self, gradient: Any, variable: tf.Variable) -> None:
+        if variable is not self._posterior.pseudo_outputs.unconstrained_variable:
+            super().update_step(gradient, variable)
+            return
+        U = tf.convert_to_tensor(self._inputs)
+        jitter = gpflow.default_jitter() * self._kernel.variance
+        C = tf.linalg.cholesky(self._kernel(U) + jitter * tf.eye(U.shape[0], dtype=U.dtype))
+        noise = 1.0 / tf.convert_to_tensor(self._posterior.pseudo_precision)[:, None]
+        scaled = noise * gradient
+        size = self._size * tf.cast(self.learning_rate, U.dtype) / RATE  # it falls as Adam's does
+        variable.assign_sub(size * (scaled + noise * tf.linalg.cholesky_solve(C, scaled)))
+
+
+def natural_pseudo_outputs(size: float) -> Callable[[Data, int, int], Trained]:
+    """Natural gradients for the hidden layer's pseudo-outputs, in steps of this size at first."""
+
+    def train(data: Data, seed: int, scale: int) -> Trained:
+        model = _two_layers(data)
+        optimizer = _NaturalPseudoOutputs(model, size)
+        return _fitted(model, data, seed, STEPS // scale, optimizer=optimizer)
+
+    return train
+
+
 def _two_layers(data: Data) -> gi.models.DeepGP:
     return build("2 layers, global", *data, full=False)
 
@@ -186,6 +222,8 @@ WAYS: dict[str, Callable[[Data, int, int], Trained]] = {
     "beta_2 0.999": usual(beta_2=0.999),
     "pseudo-outputs at 3 times the rate": pseudo_outputs(3.0),
     "pseudo-outputs at 10 times the rate": pseudo_outputs(10.0),
+    "hidden pseudo-outputs by natural gradients, 0.03": natural_pseudo_outputs(0.03),
+    "hidden pseudo-outputs by natural gradients, 0.1": natural_pseudo_outputs(0.1),
     "one layer for 500 steps, then two for 1,000": one_layer_first,
     "no KL warm-up": usual(warmup=0.0),
 }
