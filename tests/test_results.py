@@ -355,5 +355,9 @@ def test_what_is_said_of_all_weights_at_once():
     by_bound = ["bnn-low-rank", "bnn-radial", "bnn-flow"]
     others = means.drop(columns=by_bound).loc[["boston", "yacht"]]
     assert (means.loc[["boston", "yacht"], by_bound].max(axis=1) < others.min(axis=1)).all()
-    numbers = (trials["yacht", 1, f"bnn-{name}"] for name in ("map", "ensemble"))
-    assert "have a log density of {:.2f} and {:.2f}".format(*numbers) in WORDS
+    for dataset, split, said in (
+        ("yacht", 1, "have a log density of {:.2f} and {:.2f}"),
+        ("boston", 9, "on boston the tenth, with {:.2f} and {:.2f}"),
+    ):
+        numbers = (trials[dataset, split, f"bnn-{name}"] for name in ("map", "ensemble"))
+        assert said.format(*numbers) in WORDS

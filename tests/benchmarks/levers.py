@@ -14,6 +14,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 import gpflow_gi as gi
+from gpflow_gi.kernels import KernelBasis
 from gpflow_gi.training.adam import Adam
 
 from .fewer_steps import BATCH_SIZE, NUM_INDUCING, SETS, bound_of, build, fitted, read, rows_of
@@ -185,13 +186,11 @@ class _NaturalPseudoOutputs(Adam):
         if variable is not self._posterior.pseudo_outputs.unconstrained_variable:
             super().update_step(gradient, variable)
             return
-        U = tf.convert_to_tensor(self._inputs)
-        jitter = gpflow.default_jitter() * self._kernel.variance
-        C = tf.linalg.cholesky(self._kernel(U) + jitter * tf.eye(U.shape[0], dtype=U.dtype))
+        L = KernelBasis(self._kernel, tf.convert_to_tensor(self._inputs)).L
         noise = 1.0 / tf.convert_to_tensor(self._posterior.pseudo_precision)[:, None]
         scaled = noise * gradient
-        size = self._size * tf.cast(self.learning_rate, U.dtype) / RATE  # it falls as Adam's does
-        variable.assign_sub(size * (scaled + noise * tf.linalg.cholesky_solve(C, scaled)))
+        size = self._size * tf.cast(self.learning_rate, L.dtype) / RATE  # it falls as Adam's does
+        variable.assign_sub(size * (scaled + noise * tf.linalg.cholesky_solve(L, scaled)))
 
 
 def natural_pseudo_outputs(size: float) -> Callable[[Data, int, int], Trained]:
