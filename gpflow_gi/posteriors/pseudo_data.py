@@ -61,7 +61,7 @@ class PseudoData(gpflow.Module):
             _check_range(Lambda)
             self.pseudo_precision = Parameter(Lambda, transform=BoundedExp(bound))
         else:
-            _check_positive_definite(Lambda)
+            Lambda = _positive_definite(Lambda)
             self._triangle = PrecisionRoot(bound)
             self.pseudo_precision = Parameter(
                 Lambda,
@@ -151,7 +151,29 @@ def _check_range(Lambda: np.ndarray) -> None:
         )
 
 
-def _check_positive_definite(Lambda: np.ndarray) -> None:
+def _positive_definite(Lambda: np.ndarray) -> np.ndarray:
+    """Lambda, repaired if only rounding errors keep it from being positive definite.
+
+    A precision T T^T that is read from another posterior can be singular to rounding. Scaled to a
+    unit diagonal, its eigenvalues that are lost in rounding errors are raised to a few times these.
+    """
     if not np.allclose(Lambda, np.swapaxes(Lambda, -1, -2)):
         raise ValueError("pseudo_precision must be symmetric, but is not.")
-    _check_range(np.linalg.eigvalsh(Lambda))
+    diagonal = np.diagonal(Lambda, axis1=-2, axis2=-1)
+    if np.all(diagonal > 0):
+        scales = np.sqrt(diagonal)
+        scales = scales[..., :, None] * scales[..., None, :]
+        values, vectors = np.linalg.eigh(Lambda / scales)
+        rounding = Lambda.shape[-1] * float(np.finfo(Lambda.dtype).eps)
+        if np.all(values > -rounding) and np.any(values < rounding):
+            raised = vectors * np.maximum(values, 4 * rounding)[..., None, :]
+            Lambda = scales * (raised @ np.swapaxes(vectors, -1, -2))
+    try:
+        T = np.linalg.cholesky(Lambda)
+    except np.linalg.LinAlgError:
+        least = np.linalg.eigvalsh(Lambda).min()
+        raise ValueError(
+            f"pseudo_precision must be positive definite, but has an eigenvalue of {least:.6g}."
+        ) from None
+    _check_range(np.square(np.diagonal(T, axis1=-2, axis2=-1)))
+    return Lambda

@@ -74,10 +74,16 @@ def step_by_step(model: tf.Module, bound: Callable[[], tf.Tensor]) -> Program:
 
 
 def through_fit(
-    model: Any, data: tuple[Any, Any], num_samples: int, jit_compile: bool = False
+    model: Any,
+    data: tuple[Any, Any],
+    num_samples: int,
+    jit_compile: bool = False,
+    learning_rate: Any = None,
 ) -> Program:
     """All steps in the compiled loop that `gi.fit` calls again and again."""
-    steps = steps_of_fit(model, data, num_samples, jit_compile=jit_compile)
+    steps = steps_of_fit(
+        model, data, num_samples, learning_rate=learning_rate, jit_compile=jit_compile
+    )
 
     def run(num_steps: int) -> None:
         take(steps, num_steps)

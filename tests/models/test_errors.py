@@ -92,6 +92,10 @@ def global_inducing(M=M, P=1, **kwargs) -> GlobalInducing:
         ),
         (
             lambda: global_inducing(pseudo_precision=np.diag([1, 1, -1]), precision="full"),
+            "pseudo_precision must be positive definite, but has an eigenvalue of -1",
+        ),
+        (
+            lambda: global_inducing(pseudo_precision=np.diag([1, 1, 1e30]), precision="full"),
             "pseudo_precision must lie between",
         ),
         (lambda: global_inducing(precision="band"), 'precision must be "diagonal" or "full"'),

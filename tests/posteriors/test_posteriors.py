@@ -26,6 +26,23 @@ def test_precisions_are_what_was_given(scale, rng):
         )
 
 
+@pytest.mark.parametrize(("dtype", "largest"), [(np.float32, 4.0), (np.float64, 10.0)])
+def test_a_precision_that_is_singular_to_rounding_can_be_handed_on(dtype, largest, rng):
+    gpflow.config.set_default_float(dtype)
+    size, num_singular = 20, 0
+    for scale in np.linspace(1.0, largest, 15):
+        given = gi.posteriors.GlobalInducing(size, P, precision="full")
+        variable = given.pseudo_precision.unconstrained_variable
+        variable.assign(scale * rng.normal(size=variable.shape))
+        Lambda = given.pseudo_precision.numpy()
+        units = np.sqrt(np.diag(Lambda))
+        num_singular += np.linalg.eigvalsh(Lambda).min() < 0
+        taken = gi.posteriors.GlobalInducing(size, P, pseudo_precision=Lambda, precision="full")
+        error = np.abs(taken.pseudo_precision - Lambda) / np.outer(units, units)
+        assert error.max() < 10 * size * np.finfo(dtype).eps
+    assert num_singular > 3
+
+
 def test_scalars_and_diagonals_stand_for_matrices():
     full = gi.posteriors.GlobalInducing(M, P, pseudo_precision=3.0, precision="full")
     np.testing.assert_allclose(full.pseudo_precision, 3.0 * np.eye(M), atol=1e-12)
