@@ -348,6 +348,8 @@ def test_what_is_said_of_all_weights_at_once():
         sign = 1 if found.method == "bnn-multiswag" else -1
         assert found.n == 20 and sign * found.difference > 2 * found.standard_error
         assert f"{said}{sign * found.difference:.3f} ± {found.standard_error:.3f}" in WORDS
+    (found,) = table.query("method == 'bnn-multiswag' and other == 'bnn-sghmc'").itertuples()
+    assert f"SGHMC is {found.difference:.3f} ± {found.standard_error:.3f} below it" in WORDS
     trials = pd.read_csv(RESULTS / "weights" / "records.csv").set_index(
         ["dataset", "split", "method"]
     )["log_density"]
