@@ -1,11 +1,11 @@
-"""What was tried for goals of speed that are missed: times as shares of the library's own.
+"""Ideas for goals of speed that are missed: their times as shares of the library's own.
 
 python -m tests.benchmarks.ideas [--out FOLDER] [--fast]
 
 Each idea replaces a part of the library while its program is compiled and while it runs.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
@@ -159,8 +159,13 @@ def cases(fast: bool) -> Mapping[str, tuple[str, Callable[[], dict[str, Program]
 
 
 def steps(
-    build: Callable[[], DeepGP], data: tuple[np.ndarray, np.ndarray], S: int, left_out: Any = ()
+    build: Callable[[], DeepGP],
+    data: tuple[np.ndarray, np.ndarray],
+    S: int,
+    left_out: Sequence[str] = (),
 ) -> dict[str, Program]:
+    """Training of one model by each idea; that of others is left out."""
+
     def program(name: str) -> Program:
         model = build()
         if name == UNTRANSFORMED:
