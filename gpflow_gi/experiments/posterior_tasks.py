@@ -32,6 +32,12 @@ Array = NDArray[np.float64]
 BANDS = (0.025, 0.16, 0.84, 0.975)
 """Quantiles between which the bands of the figure lie: the outer ones, and the inner ones."""
 
+LEVELS = [level / 20 for level in range(1, 20)]
+"""Levels of central intervals, for the curve of calibration."""
+
+MOST_COMPONENTS = 500
+"""Draws of f for the CRPS, at most; its time goes with their square."""
+
 
 class Task(Protocol):
     """A task; see the module."""
@@ -60,7 +66,10 @@ class Task(Protocol):
         :param chains: draws of f by NUTS.
         :return: "bands" [curve, 1 + len(BANDS), L], means and quantiles along the line; "distance"
             from NUTS for test rows, "distance_outside" along the line and "deviation_outside", the
-            standard deviation there; "log_density" of test rows and "calibration_error".
+            standard deviation there; "log_density" and "score" of test rows: of numbers the CRPS,
+            of classes Brier's; "calibration_error", and the curve behind it, "calibration" [2, L]:
+            levels of central intervals and the shares of rows in them, or the mean confidences and
+            the accuracies of bins.
         """
 
 
@@ -103,13 +112,16 @@ class CubicTask:
         along, f = everything[:, :L, 0], everything[:, L:]
         noise = np.full_like(f, self._data.noise_deviation**2)
         pit = metrics.mixture_pit(self._test_Y, f, noise)
+        step = -(-len(f) // MOST_COMPONENTS)
         return {
             "bands": [_bands(along)],
             "distance": float(distances[self._in_range].mean()),
             "distance_outside": float(distances[self._in_gap].mean()),
             "deviation_outside": float(along.std(axis=0)[self._in_gap].mean()),
             "log_density": float(metrics.mixture_log_density(self._test_Y, f, noise).mean()),
+            "score": float(metrics.mixture_crps(self._test_Y, f[::step], noise[::step]).mean()),
             "calibration_error": metrics.calibration_error(pit),
+            "calibration": [LEVELS, [float(np.mean(np.abs(2 * pit - 1) <= p)) for p in LEVELS]],
         }
 
 
@@ -187,13 +199,17 @@ class DigitsTask:
         P = softmax(everything[:, L:], axis=2).mean(axis=0)
         labels = self._test_Y
         ece = classification_metrics.expected_calibration_error(labels, P, NUM_BINS)
+        bins = classification_metrics.reliability(labels, P, NUM_BINS)
+        full = bins.size > 0
         return {
             "bands": [_bands(part) for part in np.split(lines, len(classes), axis=1)],
             "distance": float(_distances(runs, chains, of_labels).mean()),
             "distance_outside": float(_distances(runs, chains, along).mean()),
             "deviation_outside": float(lines.std(axis=0).mean()),
             "log_density": float(classification_metrics.log_density(labels, P).mean()),
+            "score": float(classification_metrics.brier_score(labels, P).mean()),
             "calibration_error": ece,
+            "calibration": [bins.confidence[full].tolist(), bins.accuracy[full].tolist()],
             "accuracy": classification_metrics.accuracy(labels, P),
             "confidence": float(P.max(axis=1).mean()),
         }

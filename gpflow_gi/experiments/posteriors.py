@@ -2,8 +2,8 @@
 
 On the data and the network of :mod:`gpflow_gi.experiments.toy`, a cubic with a gap, or on digits of
 few pixels in ten classes. For each method: its predictive band along a line of inputs that leaves
-the data, its distance from NUTS, log density and calibration of test rows, its bound and k-hat
-where there is a density, and its time.
+the data, its distance from NUTS, log density, score and calibration of test rows, its bounds and
+k-hat where there is a density, and its time; and the evidence of the network, by annealing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from tabulate import tabulate
 
-from gpflow_gi.bounds import pareto_smoothed
+from gpflow_gi.bounds import annealed_evidence, pareto_smoothed
 from gpflow_gi.experiments.cubic_network import Training
 from gpflow_gi.experiments.toy import diagnostics_of
 from gpflow_gi.inference import nuts
@@ -45,6 +45,7 @@ class Settings:
     :param num_inputs: number of inputs along the line of the figure.
     :param num_test: number of test rows.
     :param nuts: arguments of :func:`gpflow_gi.inference.nuts`.
+    :param annealed: arguments of :func:`gpflow_gi.bounds.annealed_evidence`.
     """
 
     num_rows: int
@@ -61,6 +62,9 @@ class Settings:
             "num_chains": 4, "num_draws": 500, "num_adaptation_steps": 300, "max_tree_depth": 8,
         }
     )  # fmt: skip
+    annealed: Mapping[str, Any] = field(
+        default_factory=lambda: {"num_temperatures": 3000, "num_chains": 50}
+    )
 
 
 USUAL = {
@@ -75,6 +79,7 @@ _FAST: dict[str, Any] = {
     "num_predictive": 300,
     "num_weights": 200,
     "nuts": {"num_chains": 4, "num_draws": 75, "num_adaptation_steps": 75, "max_tree_depth": 6},
+    "annealed": {"num_temperatures": 100, "num_chains": 20},
 }
 
 FAST = {
@@ -96,17 +101,20 @@ def run(
     :param data: "cubic" or "digits".
     :return: "settings", "data", "line" (what the figure shows of the data), and "methods" with
         "name", the measures of :class:`gpflow_gi.experiments.posterior_tasks.Task`, "seconds", and,
-        if there is a density, "elbo", "elbo_error", "log_evidence" (smoothed), "k_hat" and
+        if there is a density, "elbo", "elbo_error", "iwbo", "log_evidence" (smoothed), "k_hat" and
         "num_weights". In units of the standardised data, probabilities, and nats. Those of
-        "Laplace" are of the linearised network, which is another model.
+        "Laplace" are of the linearised network, which is another model. "evidence" has the log
+        evidence of the network: "value" and "standard_error", and the "seconds" that it took.
     """
     settings = (FAST if fast else USUAL)[data]
     sizes = settings.num_rows, settings.num_inducing, settings.num_inputs, settings.num_test
     task = TASKS[data](*sizes, seed)
     names = methods_of(task)
-    announce = Parts(announce, 1 + len(names), apart=1)
-    announce("NUTS")
+    announce = Parts(announce, 2 + len(names), apart=2)
     network = task.network("factorised")
+    announce("the evidence")
+    evidence = _evidence(network, task.rows, settings.annealed, seed)
+    announce("NUTS")
     exact = nuts(network, task.rows, inputs=task.watched, seed=seed, **settings.nuts)
     # This number of samples of the model is all the draws, chain after chain.
     num_draws = exact.num_chains * exact.num_draws
@@ -142,7 +150,22 @@ def run(
                 "seconds": seconds,
             }
         )
-    return {"settings": asdict(settings), "data": data, "line": task.line, "methods": methods}
+    return {
+        "settings": asdict(settings),
+        "data": data,
+        "line": task.line,
+        "evidence": evidence,
+        "methods": methods,
+    }
+
+
+def _evidence(
+    network: Any, rows: tuple[Any, Any], annealed: Mapping[str, Any], seed: int
+) -> dict[str, float]:
+    started = time.perf_counter()
+    value, error = annealed_evidence(network, rows, seed=seed, **annealed)
+    seconds = time.perf_counter() - started
+    return {"value": value, "standard_error": error, "seconds": seconds}
 
 
 def _weights(model: Any, rows: tuple[Any, Any], num_weights: int, seed: int) -> dict[str, Any]:
@@ -153,6 +176,7 @@ def _weights(model: Any, rows: tuple[Any, Any], num_weights: int, seed: int) -> 
     return {
         "elbo": found.elbo.value,
         "elbo_error": found.elbo.standard_error,
+        "iwbo": found.iwbo,
         "log_evidence": found.log_evidence,
         "k_hat": found.k_hat,
         "num_weights": num_weights,
@@ -169,13 +193,13 @@ NOTES = {
     "cubic": (
         "of the distribution of f from that of NUTS, mean over inputs from -4 to 4 and in the gap",
         "rows with x from -4 to 4",
-        "of PIT values",
+        "Score: CRPS. Calibration error: of PIT values",
     ),
     "digits": (
         "of the distribution of probabilities from that of NUTS: of the right class, mean over "
         "test images, and of 6 and 9, mean over a turned six",
         "images",
-        "ECE",
+        "Score: Brier's. Calibration error: ECE",
     ),
 }
 
@@ -187,8 +211,11 @@ def summary(results: Mapping[str, Any]) -> str:
         "distance_outside": ("out-\nside", 3),
         "deviation_outside": ("sd\nout", 3),
         "log_density": ("log\ndens.", 2),
+        "score": ("score\n", 3),
         "calibration_error": ("cali-\nbr.", 3),
         "elbo": ("ELBO\n", 1),
+        "iwbo": ("IWBO\n", 1),
+        "log_evidence": ("PSIS\n", 1),
         "k_hat": ("k-hat\n", 2),
         "seconds": ("s\n", 0),
     }
@@ -201,13 +228,16 @@ def summary(results: Mapping[str, Any]) -> str:
     right = len(measures) * ("right",)
     lines = tabulate(rows, headers, disable_numparse=True, colalign=("left", *right))
     distance, test, error = NOTES[results["data"]]
+    evidence = results["evidence"]
     num_test, num_weights = (results["settings"][name] for name in ("num_test", "num_weights"))
     notes = (
         f"Distance: Wasserstein-1, {distance} (outside, like the standard deviation); for "
         f"NUTS, of each chain from the others. Log density of {num_test} test {test}, in "
-        f"nats; calibration error ({error}). k-hat of {num_weights} samples. Laplace "
-        "has the bound and k-hat of the linearised network, which is another model. NUTS: largest "
-        f"R-hat of f {_number(ranked[0]['diagnostics']['largest_r_hat_of_f'], 3)}."
+        f"nats. {error}. IWBO, the evidence by smoothed weights (PSIS) and k-hat are of "
+        f"{num_weights} samples; the log evidence by annealing is {evidence['value']:.1f} +- "
+        f"{evidence['standard_error']:.1f}. Laplace has the bounds and k-hat of the linearised "
+        "network, which is another model. NUTS: largest R-hat of f "
+        f"{_number(ranked[0]['diagnostics']['largest_r_hat_of_f'], 3)}."
     )
     return f"{lines}\n\n{textwrap.fill(notes, 80)}"
 

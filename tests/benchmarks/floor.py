@@ -11,7 +11,6 @@ likelihood, Adam, and starting the operations of a graph.
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -168,8 +167,8 @@ def _loop(run: Callable[..., tf.Tensor], arrays: list[tf.Tensor]) -> Program:
         start = (tf.constant(1), run(*arrays))
         return tf.while_loop(lambda i, _: i < steps, body, start, parallel_iterations=1)[1]
 
-    def take(steps: int) -> Any:
-        return loop(tf.constant(steps), *arrays)
+    def take(steps: int) -> None:
+        loop(tf.constant(steps), *arrays)
 
     take(1)
     return take

@@ -35,6 +35,11 @@ def test_measures_of_the_true_cubic():
     entropy = 0.5 * np.log(2 * np.pi * np.e * sd**2)
     assert exact["log_density"] == pytest.approx(-entropy, abs=4 * np.sqrt(0.5 / 400))
     assert CUBIC.measures([f[None] + 1], [draws])["log_density"] < exact["log_density"] - 1
+    # The mean CRPS of the true Gaussian is its standard deviation / sqrt(pi).
+    assert exact["score"] == pytest.approx(sd / np.sqrt(np.pi), rel=4 / np.sqrt(400))
+    levels, shares = np.array(exact["calibration"])
+    assert levels[[0, -1]].tolist() == [0.05, 0.95]
+    assert np.all(np.abs(shares - levels) < 4 * np.sqrt(levels * (1 - levels) / 400))
 
 
 def test_a_chain_is_compared_with_the_others():
@@ -55,6 +60,11 @@ def test_measures_of_digits():
     assert found["log_density"] == pytest.approx(np.log(0.9))
     assert found["confidence"] == pytest.approx(0.9)
     assert found["calibration_error"] == pytest.approx(0.1)
+    confidence, accuracy = np.array(found["calibration"])
+    np.testing.assert_allclose(confidence, 0.9)
+    np.testing.assert_allclose(accuracy, 1)
+    # (1 - 0.9)^2 for the right class, and 0.1 / 9 for each of the others.
+    assert found["score"] == pytest.approx(0.1**2 + 9 * (0.1 / 9) ** 2)
     np.testing.assert_allclose(found["bands"], 0.1)
     uniform = np.zeros_like(f)
     other = DIGITS.measures([uniform], [f])
@@ -93,6 +103,7 @@ TINY = posteriors.Settings(
         "max_tree_depth": 1,
         "jit_compile": False,
     },
+    annealed={"num_temperatures": 2, "num_chains": 2},
 )
 
 
@@ -114,9 +125,11 @@ def test_a_tiny_run(data, monkeypatch):
     assert with_density == set(names) - {
         "NUTS", "MAP", "ensemble", "random priors", "dropout", "SGHMC"
     }  # fmt: skip
+    assert all(one["elbo"] < one["iwbo"] for one in results["methods"] if "k_hat" in one)
+    assert np.isfinite(results["evidence"]["value"])
     table, _ = study.summary(results).split("\n\n")
-    assert max(map(len, study.summary(results).splitlines())) <= 88
-    distances = [float(line.split()[-7]) for line in table.splitlines()[4:]]
+    assert max(map(len, study.summary(results).splitlines())) <= 112
+    distances = [float(line.split()[-10]) for line in table.splitlines()[4:]]
     assert len(distances) == len(names) - 1
     assert distances == sorted(distances) and np.all(np.isfinite(distances))
     figure = posteriors.plot(results)
