@@ -102,7 +102,7 @@ EXPERIMENTS = {
             "images",
             "classification of images, calibration, what is unknown (Table 1)",
             "gpflow_gi.experiments.images",
-            data=("digits", "cifar10"),
+            data=("digits", "mnist", "cifar10"),
         ),
         Experiment(
             "large",

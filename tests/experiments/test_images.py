@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpflow_gi import classification_metrics
-from gpflow_gi.datasets import DataError
+from gpflow_gi.datasets import DataError, as_images
 from gpflow_gi.experiments import images, study
 from gpflow_gi.training import FitRecord
 
@@ -50,6 +50,42 @@ def test_photographs_are_cut_into_whole_patches(monkeypatch):
         return np.array(sorted(cut.reshape(-1).tolist() for cut in several))
 
     np.testing.assert_allclose(in_order(cuts), in_order(expected))
+
+
+def fake_mnist(monkeypatch, number=40):
+    """Random images of MNIST's size, 40 to train on and 20 to test."""
+    rng = np.random.default_rng(0)
+    sets = [
+        as_images(rng.integers(0, 256, (n, 28, 28, 1), np.uint8), np.arange(n) % 10)
+        for n in (number, number // 2)
+    ]
+    monkeypatch.setattr(images, "images", lambda name: sets)
+
+
+def test_mnist_as_images_and_as_pixels(monkeypatch):
+    fake_mnist(monkeypatch, number=1600)
+    task = images.load("mnist", 0)
+    # As many cuts as there are in two photographs of 427 x 640.
+    assert task.outside.shape == (2 * 15 * 22, 28, 28, 1)
+    pixels = task.of_pixels()
+    np.testing.assert_array_equal(pixels.train.X.reshape(task.train.X.shape), task.train.X)
+    assert pixels.outside.shape == (660, 784)
+    assert {name: X.shape for name, X in pixels.further.items()} == {
+        name: (800, 784) for name in ("noise", "rotated", "scaled", "letters")
+    }
+
+
+@pytest.mark.slow
+def test_deep_gps_stand_beside_the_networks(monkeypatch):
+    fake_mnist(monkeypatch)
+    monkeypatch.setitem(images.USUAL, "mnist", TINY)
+    monkeypatch.setitem(images.OF_DEEP_GPS, "mnist", {"num_inducing": 6, "steps": 3})
+    monkeypatch.setattr(images, "METHODS", ("factorised",))
+    results = study.run("images", data="mnist", announce=lambda _: None, progress=False)
+    names = [one["method"] for one in results["networks"]]
+    assert names == ["factorised", "deep GP, local", "deep GP, global"]
+    assert [one["training"]["step"] for one in results["networks"]] == [TINY.steps, 3, 3]
+    assert "deep GP, global" in study.summary(results)
 
 
 @pytest.mark.longest
