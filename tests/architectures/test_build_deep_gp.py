@@ -154,7 +154,7 @@ def test_hidden_layers_start_from_labels_and_latent_variables_too(rng):
     assert np.isfinite(model.elbo((X, Y), seed=0))
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_the_start_from_targets_trains_better_where_inputs_are_many(rng):
     X = rng.normal(size=[150, 8])
     Y = np.sin(X[:, :1] + X[:, 1:2]) + 0.1 * rng.normal(size=[150, 1])
