@@ -55,7 +55,7 @@ QUICK_ANSWERS = [
     (["experiment", "toy", "--full"], 2, "no --full version"),
     (["experiment", "nothing"], 2, "toy-iwbo"),
     (["experiment", "toy", "--data", "digits"], 2, "it makes its own"),
-    (["experiment", "images", "--data", "cats"], 2, "choose from digits, cifar10"),
+    (["experiment", "images", "--data", "cats"], 2, "choose from digits, mnist, cifar10"),
 ]
 
 

@@ -119,7 +119,7 @@ def test_the_speed_is_what_was_measured():
     assert len(one) == len(ten) == 2
     low, high = (f"{ratio:.2f}" for ratio in sorted(one))
     assert f"default model costs {low} to {high} of a GPflux DSVI step" in WORDS
-    assert "and two thirds to nine tenths of it with ten" in WORDS
+    assert "and three fifths to nine tenths of it with ten" in WORDS
     assert 0.6 < min(ten) <= 0.7 and 0.85 <= max(ten) < 0.95
 
 
