@@ -1686,6 +1686,7 @@ _add(
     {},
     {
         "model": OBJECTS,
+        "start": OBJECTS,
         "num_temperatures": COUNTS,
         "num_chains": COUNTS,
         "num_leapfrog": COUNTS,

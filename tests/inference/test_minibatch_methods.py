@@ -9,6 +9,7 @@ import tensorflow as tf
 
 import gpflow_gi as gi
 from gpflow_gi.core.random import as_seed
+from gpflow_gi.experiments import eight_schools
 from gpflow_gi.inference import Gaussian, Mixture, multi_swag, reweighted, sghmc, sgld, swag
 from gpflow_gi.inference.log_joint import joint_of
 from gpflow_gi.inference.swag import gaussian_of
@@ -129,6 +130,33 @@ def test_annealing_has_the_evidence_of_a_linear_model(network, data):  # noqa: F
 
 
 @pytest.mark.slow
+def test_annealing_has_the_evidence_of_the_eight_schools():
+    """-31.3113, by quadrature."""
+    schools = eight_schools.target(centred=False)
+    mean, deviations = np.zeros(schools.size), np.ones(schools.size)
+    mean[:2], deviations[:2] = (4.0, 0.8), (4.0, 1.2)  # mu and log tau
+    q = Gaussian(schools, mean, diagonal=deviations)
+    value, error = gi.bounds.annealed_evidence(schools, None, start=q)
+    assert abs(value + 31.3113) < 4 * error < 0.2
+
+
+def test_annealing_can_begin_at_a_posterior(network, data):  # noqa: F811
+    mean, _, evidence = exact(data)
+    q = Gaussian(network, mean + 0.2, diagonal=np.full(L, 0.5))
+    value, error = gi.bounds.annealed_evidence(
+        network, data, start=q, num_temperatures=100, num_chains=200
+    )
+    assert abs(value - evidence) < 4 * error < 0.4
+    # The exact posterior has nothing to anneal: every chain has the evidence.
+    _, covariance, _ = exact(data)
+    whole = Gaussian(network, mean, np.linalg.cholesky(covariance))
+    value, _ = gi.bounds.annealed_evidence(
+        network, data, start=whole, num_temperatures=2, num_chains=2, num_leapfrog=1
+    )
+    assert value == pytest.approx(evidence, abs=1e-6)
+
+
+@pytest.mark.slow
 def test_bounds_are_below_the_annealed_evidence(rng):
     """A nonlinear network, against a mean over the prior."""
     layers = [DenseLayer(1, 2, Prior()), tf.nn.tanh, DenseLayer(2, 1, Prior())]
@@ -181,5 +209,9 @@ def test_errors(network, data):  # noqa: F811
     with pytest.raises(ValueError, match="diverge"):
         sgld(network, data, steps=2000, learning_rate=100.0, num_draws=2)
     target = gi.inference.Target(1, lambda theta: -(theta[:, 0] ** 2))
-    with pytest.raises(TypeError, match="must be a network, whose prior"):
+    with pytest.raises(ValueError, match="A target has no prior to draw from: give start"):
         gi.bounds.annealed_evidence(target, None)
+    with pytest.raises(TypeError, match="start must be a posterior over weights with a density"):
+        gi.bounds.annealed_evidence(network, data, start=network)
+    with pytest.raises(ValueError, match="start is a distribution of 1 weights, but the model has"):
+        gi.bounds.annealed_evidence(network, data, start=Gaussian(target, [0.0], diagonal=[1.0]))
