@@ -282,7 +282,11 @@ def plot(results: Mapping[str, Any]) -> Figure:
         low, high = np.min(exact["bands"]), np.max(exact["bands"])
         panels[0].set_ylim(low - 0.15 * (high - low), high + 0.15 * (high - low))
         below, beside, where = "x", "f", "in the gap"
-    note = f"bands: 68% and 95%; dashed: 95% of NUTS; distance: Wasserstein-1 from NUTS, {where}"
+    num_weights = results["settings"]["num_weights"]
+    note = (
+        f"bands: 68% and 95%; dashed: 95% of NUTS; distance: Wasserstein-1 from NUTS, {where}; "
+        f"k-hat: of {num_weights} samples"
+    )
     figure.supxlabel(f"{below}\n({note})", fontsize="small")
     figure.supylabel(beside, fontsize="small")
     return figure
