@@ -136,7 +136,7 @@ exact = nuts(
 #
 # Two measures need no NUTS: the **bound** (ELBO), and **k-hat**, the shape of the tail of the
 # importance weights. Below 0.7 the posterior can be corrected by its weights; above, even the
-# bound's distance from the evidence is unknown. `gi.bounds.pareto_smoothed` gives both. Posteriors
+# bound's distance from the evidence is unknown. `gi.bounds.pareto_smoothed` gives both, here of 1000 samples. Posteriors
 # without a density have neither. Those of "Laplace" belong to the network linearised in its weights,
 # which is another model with another evidence. The evidence of the network itself comes from
 # annealing, which is feasible for a network of this size.
