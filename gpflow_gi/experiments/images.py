@@ -1,10 +1,10 @@
 """Classification of images: the paper's section 3.4 and the layout of its Table 1.
 
 One residual network of convolutions, four posteriors: factorised, local inducing, factorised with a
-global last layer, and global. The digits train in minutes on a CPU, MNIST in hours, with two deep
-GPs of the pixels beside the networks; CIFAR-10 uses the paper's width, its 500 inducing images and
-its spatial prior, and needs a GPU. Images are not augmented, and the KL term has weight one except
-during the warm-up, so the result is a bound.
+global last layer, and global. The digits train in minutes on a CPU; MNIST takes longer, and has two
+deep GPs of the pixels beside the networks; CIFAR-10 uses the paper's width, its 500 inducing images
+and its spatial prior, and needs a GPU. Images are not augmented, and the KL term has weight one
+except during the warm-up, so the result is a bound.
 
 The out-of-distribution images are cuts of two photographs for digits and MNIST, and the test images
 of SVHN for CIFAR-10. They are told from test images by the entropy of the prediction. For digits of
@@ -17,7 +17,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import gpflow
 import numpy as np
@@ -42,8 +42,11 @@ Array = NDArray[np.float64]
 
 METHODS = ("factorised", "local", "factorised -> global", "global")
 """Posteriors of the network."""
-DEEP_GP = "deep GP, "
-"""Before the posterior of a deep GP of two layers, in a method's name."""
+DEEP_GPS: dict[str, Literal["local", "global"]] = {
+    "deep GP, local": "local",
+    "deep GP, global": "global",
+}
+"""Deep GPs of two layers, by name, and their posteriors."""
 FLOAT, JITTER = np.float32, 1e-4
 NUM_BINS = 10
 """Number of bins of the calibration error, the reliability diagrams and the histograms."""
@@ -153,7 +156,7 @@ def load(data: str, seed: int) -> Task:
     )
 
 
-def _photographs(number: int, rng: np.random.Generator, side: int = 8) -> Array:
+def _photographs(number: int, rng: np.random.Generator, side: int) -> Array:
     """Grey cuts from the two photographs of scikit-learn, [n, side, side, 1]; all, or `number`."""
     from sklearn.datasets import load_sample_images
 
@@ -178,29 +181,28 @@ def run(
     """Train and measure the models; see :mod:`gpflow_gi.experiments.study`.
 
     :param data: "digits", "mnist" or "cifar10".
-    :return: "settings", "num_train", "num_test", "num_outside", and "networks": each with its
-        "method", bound "elbo" per image and "log_density" with standard errors, in nats,
-        "accuracy", calibration error "ece", "auroc", "further_auroc" of other sets,
-        "seconds_per_epoch", the data of the figure, and the "training"; or the "error" if training
-        stopped being finite.
+    :return: "settings", "of_deep_gps" (those of deep GPs that differ, or None), "num_train",
+        "num_test", "num_outside", and "networks": each with its "method", bound "elbo" per image
+        and "log_density" with standard errors, in nats, "accuracy", calibration error "ece",
+        "auroc", "further_auroc" of other sets, "seconds_per_epoch", the data of the figure, and the
+        "training"; or the "error" if training stopped being finite.
     """
     settings = (FAST if fast else USUAL)[data]
     task = load(data, seed)
     networks = []
-    of_deep_gps = {} if fast else OF_DEEP_GPS.get(data, {})
-    deep_gps = [DEEP_GP + posterior for posterior in ("local", "global") if of_deep_gps]
-    announce = Parts(announce, len(METHODS) + len(deep_gps))
+    of_deep_gps = None if fast else OF_DEEP_GPS.get(data)
+    announce = Parts(announce, len(METHODS) + (len(DEEP_GPS) if of_deep_gps else 0))
     with gpflow.config.as_context():
         gpflow.config.set_default_float(FLOAT)
         gpflow.config.set_default_jitter(JITTER)
         for method in METHODS:
             announce(method)
             networks.append({"method": method, **_train(task, method, settings, seed, progress)})
-        for method in deep_gps:
-            announce(method)
-            own = replace(settings, **of_deep_gps)
-            found = _train(task.of_pixels(), method, own, seed, progress)
-            networks.append({"method": method, **found})
+        if of_deep_gps:
+            pixels, own = task.of_pixels(), replace(settings, **of_deep_gps)
+            for method in DEEP_GPS:
+                announce(method)
+                networks.append({"method": method, **_train(pixels, method, own, seed, progress)})
     return {
         "data": data,
         "settings": asdict(settings),
@@ -243,7 +245,7 @@ def _train(
 
 
 def _model(data: tuple[Any, Any], method: str, settings: Settings, seed: int) -> DeepGP:
-    if not method.startswith(DEEP_GP):
+    if method not in DEEP_GPS:
         return build_resnet(
             *data,
             width=settings.width,
@@ -257,7 +259,7 @@ def _model(data: tuple[Any, Any], method: str, settings: Settings, seed: int) ->
         warnings.filterwarnings("ignore", "X.* standard deviation")
         return build_deep_gp(
             *data,
-            inference="local" if method.endswith("local") else "global",
+            inference=DEEP_GPS[method],
             num_inducing=settings.num_inducing,
             likelihood=gpflow.likelihoods.Softmax(1 + int(data[1].max())),
             seed=seed,

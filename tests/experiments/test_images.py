@@ -41,7 +41,7 @@ def test_photographs_are_cut_into_whole_patches(monkeypatch):
     monkeypatch.setattr(
         "sklearn.datasets.load_sample_images", lambda: type("Bunch", (), {"images": [colours]})
     )
-    cuts = images._photographs(6, np.random.default_rng(0))
+    cuts = images._photographs(6, np.random.default_rng(0), 8)
     expected = [
         colours[r : r + 8, c : c + 8].mean(axis=2) / 255 for r in (0, 8) for c in (0, 8, 16)
     ]
