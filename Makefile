@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 
-TABLES := training_step other_libraries time_to_quality bnn_step iwbo spaces convolution prediction scaling float32 start_up xla fewer_steps levers ideas
+TABLES := training_step other_libraries time_to_quality bnn_step iwbo spaces convolution prediction scaling float32 start_up paper_network xla fewer_steps levers ideas
 BENCH :=
 
 TUTORIALS := $(patsubst %.pct.py,%.ipynb,$(wildcard tutorials/*.pct.py))

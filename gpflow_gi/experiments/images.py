@@ -218,7 +218,7 @@ def _train(
     task: Task, method: str, settings: Settings, seed: int, progress: bool
 ) -> dict[str, Any]:
     data = task.train.X, task.train.Y
-    model = _model(data, method, settings, seed)
+    model = build_model(data, method, settings, seed)
     try:
         record = fit(
             model,
@@ -244,7 +244,12 @@ def _train(
     }
 
 
-def _model(data: tuple[Any, Any], method: str, settings: Settings, seed: int) -> DeepGP:
+def build_model(data: tuple[Any, Any], method: str, settings: Settings, seed: int) -> DeepGP:
+    """Build the network of a method, or one of the deep GPs.
+
+    :param data: images [N, H, W, C], or for deep GPs [N, D], and labels [N, 1].
+    :param method: one of :data:`METHODS` or of :data:`DEEP_GPS`.
+    """
     if method not in DEEP_GPS:
         return build_resnet(
             *data,
