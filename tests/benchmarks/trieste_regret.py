@@ -3,9 +3,9 @@
 python -m tests.benchmarks.trieste_regret [--out FOLDER] [--fast] [--seeds NUMBER]
 
 Runs in the environment of `make trieste`. Every run is added to trieste_regret.jsonl in the folder
-as it ends, and is not repeated. All models see the same first points, observations standardised by
-these, and expected improvement. The regret is the lowest observation minus the function's minimum,
-in units of the function.
+as it ends, and is not repeated; the table and the figure are of all runs in it. All models see the
+same first points, observations standardised by these, and expected improvement. The regret is the
+lowest observation minus the function's minimum, in units of the function.
 """
 
 import json
@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import gpflow
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import tensorflow as tf
 import trieste
+from matplotlib.figure import Figure
 from trieste.acquisition.rule import EfficientGlobalOptimization
 from trieste.models.gpflow import GaussianProcessRegression, build_gpr
 from trieste.models.gpflux import DeepGaussianProcess, build_vanilla_deep_gp
@@ -27,6 +30,8 @@ from trieste.objectives import Hartmann6, ScaledBranin
 import gpflow_gi as gi
 
 from .report import Table, machine, parser, write
+
+matplotlib.use("Agg")
 
 NOISE_VARIANCE = 0.01
 """At the start, in the unit of standardised observations; Trieste's own for GPflux's deep GP."""
@@ -158,11 +163,12 @@ def finished(path: Path) -> dict[tuple[str, str, int], Any]:
 
 
 def report(out: Path, name: str, path: Path) -> None:
-    """Write the table: quartiles of the last regret over seeds, and the mean seconds of a run."""
+    """Write the table and the figure: quartiles of the regret over seeds, seconds of a run."""
     rows = []
+    runs = finished(path)
     for problem in PROBLEMS:
         for model in MODELS:
-            own = [row for (p, m, _), row in finished(path).items() if (p, m) == (problem, model)]
+            own = [row for (p, m, _), row in runs.items() if (p, m) == (problem, model)]
             last = np.quantile([row["regret"][-1] for row in own], [0.25, 0.5, 0.75])
             seconds = np.mean([row["seconds"] for row in own])
             quartiles = [f"{value:.3g}" for value in last]
@@ -170,6 +176,23 @@ def report(out: Path, name: str, path: Path) -> None:
     columns = ["function", "model", "seeds", "first quartile", "median", "third", "s per run"]
     parts = [machine("gpflow", "tensorflow", "trieste"), Table(columns, rows)]
     write(out, name, "Regret in Trieste", parts, {})
+    figure(runs).savefig(out / f"{name}.png", dpi=120)
+
+
+def figure(runs: dict[tuple[str, str, int], Any]) -> Figure:
+    """The median regret over seeds after each observation, and its quartiles."""
+    drawn, axes = plt.subplots(1, len(PROBLEMS), figsize=(12, 3.6), layout="constrained")
+    for ax, (title, problem) in zip(axes, PROBLEMS.items(), strict=True):
+        for model in MODELS:
+            own = [row["regret"] for (p, m, _), row in runs.items() if (p, m) == (title, model)]
+            low, median, high = np.quantile(own, [0.25, 0.5, 0.75], axis=0)
+            observations = problem.first + np.arange(len(median))
+            ax.plot(observations, median, label=model)
+            ax.fill_between(observations, low, high, alpha=0.2)
+        ax.set(title=title, xlabel="observations", yscale="log")
+    axes[0].set_ylabel("regret: best observation - minimum")
+    axes[0].legend()
+    return drawn
 
 
 if __name__ == "__main__":

@@ -302,6 +302,7 @@ def test_all_of_it_in_an_environment_of_its_own(tmp_path):
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, (run.stdout + run.stderr)[-3000:]
     numbers = [json.loads(line) for line in (tmp_path / "trieste_regret-fast.jsonl").open()]
+    assert (tmp_path / "trieste_regret-fast.png").is_file()
     assert len(numbers) == 9  # three functions with three models
     assert all(np.all(np.diff(row["regret"]) <= 0) for row in numbers)
     assert all(row["regret"][-1] > -1e-6 for row in numbers)
