@@ -22,6 +22,7 @@ import numpy as np
 import tensorflow as tf
 import trieste
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from trieste.acquisition.rule import EfficientGlobalOptimization
 from trieste.models.gpflow import GaussianProcessRegression, build_gpr
 from trieste.models.gpflux import DeepGaussianProcess, build_vanilla_deep_gp
@@ -190,6 +191,7 @@ def figure(runs: dict[tuple[str, str, int], Any]) -> Figure:
             ax.plot(observations, median, label=model)
             ax.fill_between(observations, low, high, alpha=0.2)
         ax.set(title=title, xlabel="observations", yscale="log")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes[0].set_ylabel("regret: best observation - minimum")
     axes[0].legend()
     return drawn
