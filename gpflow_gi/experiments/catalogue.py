@@ -103,6 +103,7 @@ EXPERIMENTS = {
             "classification of images, calibration, what is unknown (Table 1)",
             "gpflow_gi.experiments.images",
             data=("digits", "mnist", "cifar10"),
+            is_resumable=True,
         ),
         Experiment(
             "large",

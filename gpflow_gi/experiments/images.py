@@ -9,14 +9,20 @@ except during the warm-up, so the result is a bound.
 The out-of-distribution images are cuts of two photographs for digits and MNIST, and the test images
 of SVHN for CIFAR-10. They are told from test images by the entropy of the prediction. For digits of
 both kinds there are further sets: noise, rotated and scaled digits, and letters.
+
+A run can be resumed: training is saved every minute, and a model that is measured is not trained
+again.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import gpflow
@@ -28,6 +34,7 @@ from tabulate import tabulate
 from gpflow_gi import classification_metrics, plotting
 from gpflow_gi.architectures import build_deep_gp, build_resnet
 from gpflow_gi.bounds import estimate_elbo
+from gpflow_gi.core.json_file import with_none_for_non_finite, write_json
 from gpflow_gi.datasets import Images, images
 from gpflow_gi.experiments.estimates import mean_and_standard_error, written
 from gpflow_gi.models import DeepGP
@@ -177,10 +184,12 @@ def run(
     seed: int = 0,
     announce: Callable[[str], None] = print,
     progress: bool = True,
+    checkpoints: Path | None = None,
 ) -> dict[str, Any]:
     """Train and measure the models; see :mod:`gpflow_gi.experiments.study`.
 
     :param data: "digits", "mnist" or "cifar10".
+    :param checkpoints: folder for unfinished work; None for none.
     :return: "settings", "of_deep_gps" (those of deep GPs that differ, or None), "num_train",
         "num_test", "num_outside", and "networks": each with its "method", bound "elbo" per image
         and "log_density" with standard errors, in nats, "accuracy", calibration error "ece",
@@ -189,20 +198,21 @@ def run(
     """
     settings = (FAST if fast else USUAL)[data]
     task = load(data, seed)
-    networks = []
     of_deep_gps = None if fast else OF_DEEP_GPS.get(data)
     announce = Parts(announce, len(METHODS) + (len(DEEP_GPS) if of_deep_gps else 0))
     with gpflow.config.as_context():
         gpflow.config.set_default_float(FLOAT)
         gpflow.config.set_default_jitter(JITTER)
-        for method in METHODS:
-            announce(method)
-            networks.append({"method": method, **_train(task, method, settings, seed, progress)})
+        runs = [(method, task, settings) for method in METHODS]
         if of_deep_gps:
-            pixels, own = task.of_pixels(), replace(settings, **of_deep_gps)
-            for method in DEEP_GPS:
-                announce(method)
-                networks.append({"method": method, **_train(pixels, method, own, seed, progress)})
+            own = replace(settings, **of_deep_gps)
+            runs += [(method, task.of_pixels(), own) for method in DEEP_GPS]
+        networks = []
+        for method, its_task, its_settings in runs:
+            announce(method)
+            folder = None if checkpoints is None else checkpoints / re.sub(r"\W+", "-", method)
+            measures = _once(folder, its_task, method, its_settings, seed, progress)
+            networks.append({"method": method, **measures})
     return {
         "data": data,
         "settings": asdict(settings),
@@ -214,8 +224,27 @@ def run(
     }
 
 
+def _once(
+    folder: Path | None, task: Task, method: str, settings: Settings, seed: int, progress: bool
+) -> dict[str, Any]:
+    """Train and measure one model, or read its measures if `folder` has them."""
+    if folder is None:
+        return _train(task, method, settings, seed, progress)
+    file = folder / "measures.json"
+    if not file.exists():
+        measures = _train(task, method, settings, seed, progress, folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(with_none_for_non_finite(measures), file)
+    return dict(json.loads(file.read_text("utf-8")))
+
+
 def _train(
-    task: Task, method: str, settings: Settings, seed: int, progress: bool
+    task: Task,
+    method: str,
+    settings: Settings,
+    seed: int,
+    progress: bool,
+    folder: Path | None = None,
 ) -> dict[str, Any]:
     data = task.train.X, task.train.Y
     model = build_model(data, method, settings, seed)
@@ -229,6 +258,7 @@ def _train(
                 settings.learning_rate, 0.01 * settings.learning_rate, settings.steps, smoothly=True
             ),
             kl_warmup=settings.kl_warmup,
+            checkpoint_dir=folder,
             progress=progress,
             seed=seed,
         )

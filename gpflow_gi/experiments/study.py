@@ -45,8 +45,8 @@ def run(
     :param seed: seed of the data, of the models' start and of training.
     :param announce: called with one line before each part of the work.
     :param progress: True to show progress bars.
-    :param checkpoints: folder for unfinished work of an experiment that can be resumed; others do
-        not use it.
+    :param checkpoints: folder for unfinished work of an experiment that can be resumed, in which
+        every choice of data, seed and length has a folder of its own; others do not use it.
     :return: the results as they are after reading from JSON, preceded by the experiment's name, the
         options, the versions of the software and the duration.
     :raises ValueError: if there is no such experiment, if it has no `full` version or no such
@@ -69,7 +69,11 @@ def run(
         options["data"] = data or experiment.data[0]
     if experiment.has_full:
         options["full"] = full
-    folder = {"checkpoints": checkpoints} if experiment.is_resumable else {}
+    folder = {}
+    if experiment.is_resumable:
+        length = "fast" if fast else "full" if full else None
+        name_of_run = "-".join(filter(None, (options.get("data"), length, f"seed{seed}")))
+        folder["checkpoints"] = None if checkpoints is None else checkpoints / name_of_run
     started = time.perf_counter()
     results = import_module(experiment.module).run(
         **experiment.arguments, **options, **folder, announce=announce, progress=progress

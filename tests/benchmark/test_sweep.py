@@ -124,9 +124,17 @@ def test_a_sweep_and_the_same_again(folder, counts, capsys):
     assert kept(folder) == dict.fromkeys(TITLES, "done")
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 12
-    assert said[-1].startswith("12/12 ") and re.search(
-        r"log density -2\.00, \d+(\.\d)? s", said[-1]
-    )
+    assert [line.split()[0] for line in said] == [f"{i}/12" for i in range(1, 13)]
+    # Two workers share the trials, which end in any order.
+    pattern = re.compile(r"\d+/12 (\w) split (\d) (\w): log density (\S+), \d+\.\d s")
+    ends = [pattern.match(line).groups() for line in said]
+    density = ("0.00", "-1.00", "-2.00")
+    assert {one[:3]: one[3] for one in ends} == {
+        (name, str(split), method): density[split]
+        for split in range(3)
+        for name in "ab"
+        for method in "mn"
+    }
     again = run(folder, budget)
     assert [record["started"] for record in again] == [record["started"] for record in first]
     assert lines(counts, "begun") == TITLES

@@ -154,6 +154,35 @@ def test_measures_are_those_of_the_predictions(monkeypatch):
 
 
 @pytest.mark.slow
+def test_a_run_goes_on_where_it_stopped(monkeypatch, tmp_path):
+    monkeypatch.setitem(images.FAST, "digits", TINY)
+    monkeypatch.setattr(images, "METHODS", ("factorised", "factorised -> global"))
+    measured = images._measured
+    begun = []
+
+    def stops(*arguments):
+        begun.append(arguments)
+        if len(begun) == 2:
+            raise KeyboardInterrupt
+        return measured(*arguments)
+
+    options = {"fast": True, "announce": lambda _: None, "progress": False}
+    expected = study.run("images", **options)["networks"]
+    monkeypatch.setattr(images, "_measured", stops)
+    with pytest.raises(KeyboardInterrupt):
+        study.run("images", **options, checkpoints=tmp_path)
+    found = study.run("images", **options, checkpoints=tmp_path)["networks"]
+    assert len(begun) == 3  # the first model was measured once
+    for one, other in zip(found, expected, strict=True):
+        same = {name: one[name] == other[name] for name in other}
+        assert [name for name in same if not same[name]] == ["seconds_per_epoch", "training"]
+        bounds = [[report["bound"] for report in x["training"]["reports"]] for x in (one, other)]
+        assert bounds[0] == bounds[1]
+    study.run("images", **options, seed=1, checkpoints=tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"digits-fast-seed0", "digits-fast-seed1"}
+
+
+@pytest.mark.slow
 def test_a_network_that_fails_leaves_the_others(monkeypatch):
     def fit(model, *_, **__):
         raise images.NonFiniteError("The bound is NaN.", step=1, record=FitRecord())

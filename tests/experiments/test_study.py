@@ -94,9 +94,16 @@ def test_a_folder_for_unfinished_work_reaches_those_that_can_be_resumed(
 ):
     resumed = Experiment("fake-resumed", "Nothing.", "fake_experiment", is_resumable=True)
     monkeypatch.setitem(EXPERIMENTS, "fake-resumed", resumed)
-    for name in ("fake", "fake-resumed"):
+    for name in ("fake", "fake-resumed", "fake-resumed"):
         study.run(name, announce=lambda line: None, checkpoints=tmp_path)
-    assert "checkpoints" not in fake.calls[0] and fake.calls[1]["checkpoints"] == tmp_path
+    study.run("fake-resumed", announce=lambda line: None, checkpoints=tmp_path, seed=1)
+    study.run("fake-resumed", announce=lambda line: None, checkpoints=tmp_path, fast=True)
+    study.run("fake-resumed", announce=lambda line: None)
+    assert "checkpoints" not in fake.calls[0]
+    folders = [call["checkpoints"] for call in fake.calls[1:]]
+    # The same run again has the same folder, another one its own.
+    names = ["seed0", "seed0", "seed1", "fast-seed0"]
+    assert folders == [*(tmp_path / name for name in names), None]
 
 
 def test_results_are_plain_and_say_what_made_them(fake):
