@@ -363,3 +363,115 @@ def test_what_is_said_of_all_weights_at_once():
     ):
         numbers = (trials[dataset, split, f"bnn-{name}"] for name in ("map", "ensemble"))
         assert said.format(*numbers) in WORDS
+
+
+# -------------------------------------------------------------------------- implicit processes
+
+THEIRS = {"bbb": "VI", "avb": "AVB", "aadm-0.5": "AADM", "vip": "VIP", "fbnn": "fBNN"}
+"""The published method of each of ours; there is none of a deep VIP."""
+
+
+def of_implicit(metric):
+    """Means of ours by method and data set, and the published means and standard deviations."""
+    summary = pd.read_csv(RESULTS / "implicit" / "summary.csv").query("metric == @metric")
+    ours = summary.set_index(["method", "dataset"])
+    theirs = read_published().query("metric == @metric").set_index(["method", "dataset"])
+    return ours, theirs
+
+
+def is_within_two_deviations(ours, theirs, method, dataset):
+    published = theirs.loc[THEIRS[method], dataset]
+    gap = abs(ours.loc[method, dataset]["mean"] - float(published["mean"]))
+    return gap <= 2 * float(published["spread"])
+
+
+def implicit_cell(ours, theirs, method, dataset):
+    mean = f"{ours.loc[method, dataset]['mean']:.2f}"
+    if method not in THEIRS:
+        return mean
+    mark = "" if is_within_two_deviations(ours, theirs, method, dataset) else " *"
+    return f"{mean} ({float(theirs.loc[THEIRS[method], dataset]['mean']):.2f}){mark}"
+
+
+OF_IMPLICIT = (
+    ("Test log density of implicit processes", "log_density"),
+    ("Their root mean squared errors", "rmse"),
+    ("Their CRPS", "crps"),
+)
+
+
+@pytest.mark.parametrize("heading, metric", OF_IMPLICIT)
+def test_means_of_implicit_processes(heading, metric):
+    ours, theirs = of_implicit(metric)
+    assert len(set(ours["n"])) == 1
+    assert f"all five sets, splits 0 to {ours['n'].iloc[0] - 1}" in WORDS
+    (_, *datasets), *rows = rows_of(heading)
+    assert datasets == ["boston", "concrete", "energy", "wine", "yacht"]
+    assert {method for method, *_ in rows} == {*THEIRS, "dvip-2"}
+    for method, *cells in rows:
+        assert cells == [implicit_cell(ours, theirs, method, dataset) for dataset in datasets]
+
+
+def test_what_is_said_of_implicit_processes():
+    within, cells, worst = 0, 0, []
+    for _, metric in OF_IMPLICIT:
+        ours, theirs = of_implicit(metric)
+        for method in THEIRS:
+            for dataset in sorted(set(ours.index.get_level_values("dataset"))):
+                within += is_within_two_deviations(ours, theirs, method, dataset)
+                cells += 1
+        if metric == "rmse":
+            means = ours["mean"].unstack("dataset")
+            worst = [name for name in means if means[name].idxmax() == "bbb"]
+    assert f"{within} of {cells} cells are within two published standard deviations" in WORDS
+    assert f"`bbb` has the largest error on {len(worst)} of 5 sets" in WORDS
+
+
+# ------------------------------------------------------------------------------------- Trieste
+
+
+def regrets():
+    """The last regrets of all seeds, by function and model."""
+    lines = (RESULTS / "trieste" / "trieste_regret.jsonl").read_text("utf-8").splitlines()
+    table = pd.DataFrame(map(json.loads, lines))
+    table["last"] = table["regret"].map(lambda regret: regret[-1])
+    assert not table.duplicated(["problem", "model", "seed"]).any()
+    return table.groupby(["problem", "model"])["last"].agg(list)
+
+
+def test_regret_in_trieste():
+    found = regrets()
+    _, *rows = rows_of("The last regret in Trieste")
+    assert {tuple(row[:2]) for row in rows} == set(found.index) and len(found) == 9
+    for problem, model, *cells in rows:
+        quartiles = np.quantile(found[problem, model], [0.25, 0.5, 0.75])
+        assert len(found[problem, model]) == 10
+        assert cells == [f"{value:.3g}" for value in quartiles]
+
+
+def test_implicit_processes_with_more_steps():
+    """Means over the splits that have been trained for 20,000 steps, with both budgets."""
+    long = pd.read_csv(RESULTS / "implicit" / "records-20000.csv")
+    assert set(long["budget"]) == {"quick, steps=20000"}
+    short = pd.read_csv(RESULTS / "implicit" / "records.csv")
+    _, theirs = of_implicit("log_density")
+    of_rmse = of_implicit("rmse")[1]
+    runs = {key: rows for key, rows in long.groupby(["method", "dataset"])}
+    _, *rows = rows_of("Steps of ten rows")
+    assert {(method, dataset) for method, dataset, *_ in rows} == set(runs)
+    for method, dataset, splits, *cells in rows:
+        own = runs[method, dataset]
+        few = short.merge(own[["method", "dataset", "split"]])
+        assert len(few) == len(own) == int(splits)
+        expected = [
+            table[metric].mean() for metric in ("log_density", "rmse") for table in (few, own)
+        ]
+        published = (float(t.loc[THEIRS[method], dataset]["mean"]) for t in (theirs, of_rmse))
+        expected = [*expected[:2], next(published), *expected[2:], next(published)]
+        assert cells == [f"{value:.2f}" for value in expected]
+
+    rate = pd.read_csv(RESULTS / "implicit" / "records-vip-rate.csv").groupby("dataset")
+    mean = rate["log_density"].mean()
+    assert f"{mean['boston']:.2f} on boston and {mean['concrete']:.2f} on concrete" in WORDS
+    of_vip = long.query("method == 'vip' and dataset == 'boston'")
+    assert f"95% hold at most {of_vip['coverage_95'].max():.0%} of the test rows" in WORDS
