@@ -19,6 +19,16 @@ README = (ROOT / "README.md").read_text("utf-8")
 WORDS = " ".join(README.split())
 
 
+def bounds_of_seeds(names):
+    """Bounds of the first example with five other seeds."""
+    X, Y, found = names["X"], names["Y"], []
+    for seed in range(1, 6):
+        model = gi.architectures.build_deep_gp(X, Y, num_inducing=30, seed=seed)
+        gi.fit(model, (X, Y), steps=1500, progress=False, seed=seed)
+        found.append(gi.bounds.estimate_elbo(model, (X, Y)).value)
+    return found
+
+
 @pytest.mark.slow
 def test_the_examples_fit_their_data(capsys):
     matplotlib.use("Agg")
@@ -31,7 +41,12 @@ def test_the_examples_fit_their_data(capsys):
     said = re.findall(rf"^    {number}$", README, re.MULTILINE)
     assert len(printed) == len(said) == 1
     (bound, error), (bound_said, error_said) = printed[0], said[0]
-    assert abs(float(bound) - float(bound_said)) < 3 + 4 * np.hypot(float(error), float(error_said))
+    # Training amplifies rounding, which differs between processors, as it does another seed.
+    spread = np.hypot(
+        np.std(bounds_of_seeds(names), ddof=1), np.hypot(float(error), float(error_said))
+    )
+    assert abs(float(bound) - float(bound_said)) < 4 * spread
+    assert spread < 20
     means_said = [float(value) for value in re.search(r"^    \[(.+?)\]", README, re.M)[1].split()]
     np.testing.assert_allclose(np.ravel(names["mean"]), means_said, atol=0.1)
     # Away from the step the noise is all that is left.

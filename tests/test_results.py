@@ -475,3 +475,23 @@ def test_implicit_processes_with_more_steps():
     assert f"{mean['boston']:.2f} on boston and {mean['concrete']:.2f} on concrete" in WORDS
     of_vip = long.query("method == 'vip' and dataset == 'boston'")
     assert f"95% hold at most {of_vip['coverage_95'].max():.0%} of the test rows" in WORDS
+
+
+# -------------------------------------------------------------------------------------- flights
+
+
+def test_two_million_flights():
+    curves = {path.stem: json.loads(path.read_text()) for path in (RESULTS / "airline").glob("*")}
+    last = {name: curve["points"][-1] for name, curve in curves.items()}
+    _, *rows = rows_of("Held-out measures after half an hour")
+    assert {name for name, *_ in rows} == set(curves)
+    for name, *cells in rows:
+        assert curves[name]["done"] and last[name]["cpu_seconds"] >= 1800
+        measures = (f"{last[name][measure]:.3f}" for measure in ("rmse", "log_density", "crps"))
+        assert cells == [f"{last[name]['step']}", *measures]
+    for layers in (2, 3):
+        ours, other = last[f"dgp-global-{layers}"], last[f"dgp-local-{layers}"]
+        assert ours["rmse"] < other["rmse"] and ours["crps"] < other["crps"]
+        assert ours["log_density"] > other["log_density"]
+    for inference in ("local", "global"):
+        assert last[f"dgp-{inference}-3"]["rmse"] < last[f"dgp-{inference}-2"]["rmse"]
