@@ -1,4 +1,4 @@
-"""Functions of a module that are compiled when they are called often.
+"""Functions of an object that are compiled when they are called often.
 
 Compiling takes as long as some calls do, so that the first few run eagerly. The compiled function
 gives the same numbers, bit for bit, since TensorFlow is told to leave the operations as they are.
@@ -28,31 +28,38 @@ EAGER_CALLS = 2
 """Calls of a kind before it is compiled."""
 
 MOST_FUNCTIONS = 16
-"""Compiled functions kept for a module, those called last."""
+"""Compiled functions kept for an object, those called last."""
 
 
 def call(
-    module: tf.Module, kind: Hashable, function: Callable[..., Any], rows: Sequence[tf.Tensor]
+    owner: Any,
+    kind: Hashable,
+    function: Callable[..., Any],
+    rows: Sequence[tf.Tensor],
+    *,
+    module: tf.Module | None = None,
 ) -> Any:
-    """Call a function of a module, and of rows in any number.
+    """Call a function of an object, and of rows in any number.
 
-    Compiled functions live as long as the module. They are left for new ones when a part of it is
-    replaced, or a constant in it.
+    Compiled functions live as long as the object. They are left for new ones when a part of its
+    module is replaced, or a constant in it.
 
-    :param module: that the function reads.
+    :param owner: that the function reads.
     :param kind: of the function: it is the same for all calls of one kind.
-    :param function: of `module` and tensors; returns tensors, nested.
+    :param function: of `owner` and tensors; returns tensors, nested. It holds no other reference
+        to `owner`.
     :param rows: tensors; the first axis may have another length at each call, if there is one.
+    :param module: all that can change of `owner`; None for `owner` itself.
     :return: what the function returns.
     """
-    if not tf.executing_eagerly() or _is_recorded():
-        return function(module, *rows)
+    if not tf.executing_eagerly() or is_recorded():
+        return function(owner, *rows)
     shapes = tuple((row.dtype, tuple(row.shape[1:]), row.shape.rank) for row in rows)
     key = (kind, shapes, repr(gpflow.config.config()))
-    functions = _FUNCTIONS.setdefault(module, _Functions())
-    if not functions.count(module, key):
-        return function(module, *rows)
-    return functions.of(key)(module, function, rows)
+    functions = _FUNCTIONS.setdefault(owner, _Functions())
+    if not functions.count(owner if module is None else module, key):
+        return function(owner, *rows)
+    return functions.of(key)(owner, function, rows)
 
 
 class _Compiled:
@@ -62,21 +69,19 @@ class _Compiled:
         self._traced: Any = None
         self._lock = Lock()
 
-    def __call__(
-        self, module: tf.Module, function: Callable[..., Any], rows: Sequence[tf.Tensor]
-    ) -> Any:
+    def __call__(self, owner: Any, function: Callable[..., Any], rows: Sequence[tf.Tensor]) -> Any:
         with self._lock:
             if self._traced is None:
-                self._traced = _traced(module, function, rows)
+                self._traced = _traced(owner, function, rows)
         with _as_written():
             return self._traced(*rows)
 
 
-def _traced(module: tf.Module, function: Callable[..., Any], rows: Sequence[tf.Tensor]) -> Any:
-    owner = ref(module)  # a weak reference, since the function is stored under the module
+def _traced(owner: Any, function: Callable[..., Any], rows: Sequence[tf.Tensor]) -> Any:
+    owned = ref(owner)  # a weak reference, since the function is stored under the owner
     specs = [tf.TensorSpec(_any_number(row), row.dtype) for row in rows]
     traced = tf.function(
-        lambda *rows: function(owner(), *rows), autograph=False
+        lambda *rows: function(owned(), *rows), autograph=False
     ).get_concrete_function(*specs)
     forget_graph(traced)
     return traced
@@ -89,7 +94,7 @@ def _any_number(row: tf.Tensor) -> list[int | None]:
 
 
 class _Functions:
-    """The calls of a module as it is."""
+    """The calls of an object whose module is as it is."""
 
     def __init__(self) -> None:
         self._structure: Structure | None = None
@@ -118,7 +123,7 @@ class _Functions:
         return compiled
 
 
-def _is_recorded() -> bool:
+def is_recorded() -> bool:
     """True if gradients of this call may be needed: compiled functions have none."""
     return record is None or bool(record.could_possibly_record())
 
@@ -146,4 +151,4 @@ def _options() -> Any:
 
 _OPTIONS = None if record is None else _options()
 
-_FUNCTIONS: WeakKeyDictionary[tf.Module, _Functions] = WeakKeyDictionary()
+_FUNCTIONS: WeakKeyDictionary[Any, _Functions] = WeakKeyDictionary()

@@ -4,6 +4,9 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
+from ..core.compiled import is_recorded
+from ..core.graph_memory import forget_graph
+
 TARGET_SIZE = 4_000_000
 """Size of the largest array of one chunk, in numbers (32 MB in float64): a few times a processor's
 cache, and small compared with a machine's memory."""
@@ -71,4 +74,9 @@ def in_chunks(
             for array, shape in zip(arrays, shapes, strict=True)
         )
 
-    return tf.function(loop)() if tf.executing_eagerly() else loop()
+    if not tf.executing_eagerly():
+        return loop()
+    traced = tf.function(loop).get_concrete_function()
+    if not is_recorded():  # otherwise the gradient may still be asked for
+        forget_graph(traced)
+    return traced()

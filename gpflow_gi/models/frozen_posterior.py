@@ -8,6 +8,7 @@ import gpflow
 import tensorflow as tf
 from check_shapes import check_shapes
 
+from ..core import compiled
 from ..core.random import RowSeed, fold_in, keys_of
 from ..core.validation import data_pair
 from . import prediction
@@ -114,17 +115,22 @@ class FrozenPosterior:
         if self._draws is None:
             with tf.init_scope():  # once, also while a function is being traced
                 self._draws = self._start(checked[0].shape[-1])
-        seed = fold_in(self._seed, 1)
         # TensorFlow has no gradient of a loop over values computed outside of the graph.
         numbers = model.numbers_per_row(self._num_samples) if tf.executing_eagerly() else None
-        values = prediction.predict_rows(
-            self._draws,
-            model.likelihood,
-            checked,
-            reduce,
-            lambda i, X: RowSeed(seed, keys_of(X)),
-            numbers,
-        )
+
+        def predict(posterior: FrozenPosterior, *rows: tf.Tensor) -> Any:
+            draws, seed = posterior._draws, fold_in(posterior._seed, 1)
+            assert draws is not None, "made above"
+            return prediction.predict_rows(
+                draws,
+                posterior._model.likelihood,
+                list(rows),
+                reduce,
+                lambda i, X: RowSeed(seed, keys_of(X)),
+                numbers,
+            )
+
+        values = compiled.call(self, reduce.__name__, predict, checked, module=model)
         what = "The prediction" if len(rows) == 1 else "The log density"
         check_outputs(checked, *values, what=what)
         return values

@@ -10,7 +10,9 @@ from tensorflow.python.framework import ops
 from tensorflow.python.framework.func_graph import FuncGraph
 
 import gpflow_gi as gi
+from gpflow_gi.core import compiled
 from gpflow_gi.core.graph_memory import forget_graph
+from gpflow_gi.models import chunks
 from gpflow_gi.training.compiled_loop import forget_loops
 
 from ..training.models import LinearModel, linear_data, svgp, train
@@ -91,3 +93,37 @@ def test_functions_of_others_inside_can_still_be_differentiated():
     with tf.GradientTape() as tape:
         y = theirs(x)
     assert tape.gradient(y, x).numpy() == 30.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["posterior", "model"])
+def test_predictions_of_many_chunks_leave_no_graph(kind, rng, monkeypatch):
+    """Those of the eager calls at first too; only the compiled function stays, with its owner."""
+    monkeypatch.setattr("gpflow_gi.models.chunks.TARGET_SIZE", 40)
+    model = BUILD["deep GP"]()
+    owner = model.posterior(3, seed=0) if kind == "posterior" else model
+    settings = () if kind == "posterior" else (3,)
+    rows = rng.normal(size=(80, X.shape[1]))
+    assert model.numbers_per_row(3) * len(rows) > 40 * chunks._MANY
+    owner.predict_y(rows, *settings)  # kernels have functions of their own, traced once
+    before = graphs_and_gradients()
+    for _ in range(compiled.EAGER_CALLS - 1):
+        owner.predict_y(rows, *settings)
+        assert graphs_and_gradients() == before
+    for _ in range(3):
+        owner.predict_y(rows, *settings)
+    compiled._FUNCTIONS.pop(owner)
+    assert graphs_and_gradients() == before
+
+
+def test_a_gradient_through_many_chunks_is_there(monkeypatch):
+    monkeypatch.setattr(chunks, "_MANY", 2)
+
+    @tf.custom_gradient
+    def triple(x):
+        return 3.0 * x, lambda upstream: 30.0 * upstream
+
+    x = tf.Variable(tf.ones([7, 2], tf.float64))
+    with tf.GradientTape() as tape:
+        (y,) = chunks.in_chunks(lambda i, rows: (triple(rows),), [tf.convert_to_tensor(x)], 2)
+    np.testing.assert_array_equal(tape.gradient(y, x), np.full((7, 2), 30.0))

@@ -104,6 +104,23 @@ def test_chunks_are_those_of_eager_calls(rng, traces, monkeypatch):
     assert len(traces) == 1
 
 
+@pytest.mark.slow
+def test_frozen_draws_are_compiled_too(rng, traces):
+    model = random_deep_gp(rng, ["global", "full"])
+    X, Y = random_data(rng)
+    frozen = model.posterior(3, seed=1)
+    for call in (lambda: frozen.predict_y(X), lambda: frozen.predict_log_density((X, Y))):
+        expected = eagerly(call)  # which also makes the draws
+        before = len(traces)
+        np.testing.assert_array_equal(call(), expected)
+        np.testing.assert_array_equal(call(), expected)
+        assert len(traces) == before + 1
+    with tf.GradientTape() as tape:
+        tape.watch(inputs := tf.constant(X))
+        mean = tf.reduce_sum(frozen.predict_f(inputs)[0])
+    assert np.all(tape.gradient(mean, inputs).numpy() != 0.0)
+
+
 def test_gradients_are_there(rng, traces):
     model = random_deep_gp(rng, ["full"])
     X = tf.Variable(random_data(rng)[0])
@@ -214,12 +231,15 @@ def test_the_first_calls_are_eager(rng, traces, monkeypatch):
 
 
 @pytest.mark.slow
-def test_compiled_functions_go_with_their_model(rng, traces):
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_compiled_functions_go_with_their_owner(is_frozen, rng, traces):
     model = random_deep_gp(rng, ["full"])
     X, _ = random_data(rng)
-    model.predict_y(X, 2)
-    gone = weakref.ref(model)
-    del model
+    owner = model.posterior(2) if is_frozen else model
+    owner.predict_y(X)
+    assert len(traces) == 1
+    gone = weakref.ref(owner)
+    del model, owner
     gc.collect()
     assert gone() is None
 
