@@ -6,6 +6,7 @@ Whole runs are in tests/experiments/test_compare.py.
 import json
 import subprocess
 import sys
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -55,6 +56,7 @@ QUICK_ANSWERS = [
     (["experiment", "toy", "--full"], 2, "no --full version"),
     (["experiment", "nothing"], 2, "toy-iwbo"),
     (["experiment", "toy", "--data", "digits"], 2, "it makes its own"),
+    (["experiment", "toy", "--jobs", "2"], 2, "no parts that could run at a time"),
     (["experiment", "images", "--data", "cats"], 2, "choose from digits, mnist, cifar10"),
 ]
 
@@ -322,6 +324,26 @@ def test_experiments_that_fail_write_nothing(capsys, experiment_that, tmp_path):
     error = capsys.readouterr().err
     assert error == "gpflow-gi: error: The bound is nan in step 7. Nothing was written.\n"
     assert not out.exists()
+
+
+def test_experiments_of_trials_take_a_cluster(capsys, experiment_that, tmp_path):
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    experiment_that(lambda *_, **__: pytest.fail("it was run"))
+    arguments = ["experiment", "large", "--out", str(tmp_path / "out"), "--dask", "nowhere"]
+    assert "'nowhere' is not the address of a scheduler" in error_of(capsys, *arguments)
+
+
+def test_experiments_of_trials_take_jobs(experiment_that, tmp_path):
+    from gpflow_gi.benchmark.worker import StopSweepError
+
+    def stop(name, **options):
+        with closing(options["workers"]) as workers:
+            assert workers.num_jobs() == 3
+        raise StopSweepError("it ended.")
+
+    experiment_that(stop)
+    arguments = ["experiment", "large", "--out", str(tmp_path / "out"), "--jobs", "3"]
+    assert main(arguments) == 1
 
 
 def test_folders_for_experiments_are_checked_first(capsys, experiment_that, tmp_path):

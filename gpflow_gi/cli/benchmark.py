@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from gpflow_gi.benchmark.budgets import BUDGETS, Budget
 from gpflow_gi.benchmark.methods import METHODS, Method, settings_of
 
-from . import arguments
+from . import arguments, workers
 from .console import FAILED, INTERRUPTED, MISUSED, say, say_error
 
 if TYPE_CHECKING:
     from gpflow_gi.benchmark.records import Trial
-    from gpflow_gi.benchmark.sweep import Workers
 
 DEFAULT_OUT = Path("gpflow-gi-results", "benchmark")
 
@@ -82,20 +81,7 @@ def add_to(commands: Any) -> None:
         help="of the methods' start and training; the splits are fixed (default: %(default)s)",
     )
     how = benchmark.add_argument_group("running them")
-    where = how.add_mutually_exclusive_group()
-    where.add_argument(
-        "--jobs",
-        metavar="N",
-        type=arguments.count,
-        default=1,
-        help="trials at a time, each on one core (default: %(default)s)",
-    )
-    where.add_argument(
-        "--dask",
-        metavar="ADDRESS",
-        help="run them on a cluster of dask.distributed, which sees the same folder; the address "
-        "is that of the scheduler: tcp://host:8786",
-    )
+    workers.add_to(how, "trials")
     how.add_argument(
         "--time-limit",
         metavar="S",
@@ -159,11 +145,11 @@ def run(options: argparse.Namespace) -> int:
         trials = sweep.plan(data, options.splits, methods, asdict(budget), options.seed)
         if not trials:
             raise ValueError("there is nothing to run: no data set has such a split.")
-        workers = _workers(options)
+        running = workers.made(options)
         try:
             sweep.prepare(options.out)
         except sweep.FolderError:
-            workers.close()
+            running.close()
             raise
     except (ValueError, sweep.FolderError) as error:  # DataError is a ValueError
         return say_error(str(error), MISUSED)
@@ -172,7 +158,7 @@ def run(options: argparse.Namespace) -> int:
         records = sweep.run(
             trials,
             options.out,
-            workers,
+            running,
             function=sweep.TRIAL_FUNCTION,
             retry_failed=options.retry_failed,
             time_limit=options.time_limit,
@@ -276,24 +262,6 @@ def _data(options: argparse.Namespace) -> list[dict[str, Any]]:
     ways = arguments.reading(options)
     described = describe_csv(options.data, options.target, options.drop, say=say, **ways)
     return [*map(describe, options.datasets), described]
-
-
-def _workers(options: argparse.Namespace) -> "Workers":
-    """The workers that run the trials.
-
-    :raises ValueError: if there is no cluster.
-    """
-    if options.dask is None:
-        from gpflow_gi.benchmark.workers import LocalWorkers
-
-        return LocalWorkers(options.jobs)
-    try:
-        from gpflow_gi.benchmark.cluster import ClusterWorkers
-    except ModuleNotFoundError as error:
-        raise ValueError(
-            f"--dask needs {error.name}: install it with pip install 'gpflow-gi[cluster]'."
-        ) from None
-    return ClusterWorkers(options.dask)
 
 
 def _say_plan(

@@ -14,7 +14,7 @@ from gpflow_gi.benchmark.results_folder import (
 )
 from gpflow_gi.experiments.catalogue import EXPERIMENTS, FILES
 
-from . import arguments
+from . import arguments, workers
 from .console import FAILED, MISUSED, announce, import_noise_hidden, say, say_error
 
 
@@ -70,6 +70,9 @@ def add_to(commands: Any) -> None:
         help="folder for the results; earlier results in it are replaced "
         "(default: gpflow-gi-results/ and the experiment's name and data)",
     )
+    with_trials = ", ".join(name for name, one in EXPERIMENTS.items() if one.runs_trials)
+    how = experiment.add_argument_group(f"running methods at a time ({with_trials})")
+    workers.add_to(how, "methods")
     experiment.set_defaults(run=run)
 
 
@@ -88,12 +91,22 @@ def run(options: argparse.Namespace) -> int:
             + (f"choose from {choice}." if choice else "it makes its own."),
             MISUSED,
         )
+    if not experiment.runs_trials and (options.jobs > 1 or options.dask is not None):
+        return say_error(f"{experiment.name} has no parts that could run at a time.", MISUSED)
     name = "-".join(filter(None, (experiment.name, options.data)))
     out = options.out or Path("gpflow-gi-results", name)
     try:
         check_results_folder(out, FILES)
     except ResultsFolderError as error:
         return say_error(str(error), MISUSED)
+    running: Any = None
+    stops: tuple[type[Exception], ...] = ()  # errors that are one line
+    if experiment.runs_trials:
+        stops = workers.errors()
+        try:
+            running = workers.made(options)
+        except ValueError as error:
+            return say_error(str(error), MISUSED)
     unfinished = out.with_name(f"{out.name}-unfinished")
     say(f"{experiment.name}: {experiment.description}.")
     if experiment.is_resumable:
@@ -103,6 +116,7 @@ def run(options: argparse.Namespace) -> int:
         from gpflow_gi.datasets import DataError
         from gpflow_gi.experiments import study
         from gpflow_gi.training import NonFiniteError
+    stops = (DataError, *stops)
     try:
         results = study.run(
             experiment.name,
@@ -112,8 +126,9 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
             announce=announce,
             checkpoints=unfinished,
+            workers=running,
         )
-    except DataError as error:
+    except stops as error:
         return say_error(str(error), FAILED)
     except NonFiniteError as error:
         return say_error(f"{error} Nothing was written.", FAILED)

@@ -18,6 +18,7 @@ class Experiment:
     :param has_full: True if it has a version that is longer than the usual one.
     :param data: the data sets that it can use, if there is a choice; the first is the default.
     :param is_resumable: True if its ``run`` takes a folder for unfinished work, ``checkpoints``.
+    :param runs_trials: True if its ``run`` takes ``workers`` for parts that may run at a time.
     :param arguments: arguments of the module's ``run``, if other experiments use the same module.
     """
 
@@ -27,6 +28,7 @@ class Experiment:
     has_full: bool = False
     data: tuple[str, ...] = ()
     is_resumable: bool = False
+    runs_trials: bool = False
     arguments: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -111,6 +113,7 @@ EXPERIMENTS = {
             "gpflow_gi.experiments.large",
             data=("airline", "flights"),
             is_resumable=True,
+            runs_trials=True,
         ),
     )
 }

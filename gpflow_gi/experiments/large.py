@@ -1,36 +1,30 @@
 """Measures on held-out rows against CPU time, on hundreds of thousands or millions of rows.
 
 Rodriguez Santana et al. (2022), section 5.3: 10,000 rows are held out, and every method takes
-minibatches of the others for the same CPU time. Predictions are measured in between, in time that
-does not count. The start of a model is made from 10,000 training rows.
-
-A run can be resumed: training is saved every minute, and a method that is done is not trained
-again.
+minibatches of the others for the same CPU time. Each method is a trial, run as those of a
+benchmark: by processes of this machine or of a cluster, and none twice.
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
 import textwrap
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from tabulate import tabulate
 
-from gpflow_gi.benchmark.methods import METHODS, Method
-from gpflow_gi.benchmark.peak_memory import PeakMemory
-from gpflow_gi.benchmark.train import build, objective_from
-from gpflow_gi.core.json_file import write_json
-from gpflow_gi.datasets import Standardiser, Table, airline, flights
-from gpflow_gi.metrics.held_out import HeldOut, predictive_components
+from gpflow_gi.benchmark import records, sweep
+from gpflow_gi.benchmark.methods import METHODS, Method, settings_of
+from gpflow_gi.benchmark.worker import StopSweepError
+from gpflow_gi.benchmark.workers import LocalWorkers
+from gpflow_gi.datasets import Table, airline, flights
 from gpflow_gi.plotting import COLOURS
-from gpflow_gi.training import NarrowRows, NonFiniteError, Report, fit
-from gpflow_gi.training.record import notes_not_warnings
 
 TABLES: dict[str, Callable[[], Table]] = {"airline": airline, "flights": flights}
 MEASURES = {"rmse": "RMSE", "log_density": "log density", "crps": "CRPS"}
@@ -50,12 +44,18 @@ COMPARED = {
 }
 """The compared methods by name."""
 
+COST_OF_STEPS = "cost-of-steps"
+"""The name of the trial that measures the cost of a step by the number of rows."""
+
+TRIAL_FUNCTION = "gpflow_gi.experiments.curve:run"
+"""The trial function by name, because it imports TensorFlow."""
+
 
 @dataclass(frozen=True)
 class Settings:
     """Settings of a run of the experiment.
 
-    :param methods: names of :data:`COMPARED`.
+    :param name: of these settings.
     :param cpu_seconds: CPU time of each training, without measuring.
     :param first_seconds: CPU time before the first measurement; each later one is at `factor`
         times the time of the one before it.
@@ -71,7 +71,7 @@ class Settings:
     :param steps_of_cost: number of steps of each of these measurements.
     """
 
-    methods: tuple[str, ...] = tuple(COMPARED)
+    name: str = "usual"
     cpu_seconds: float = 1800.0
     first_seconds: float = 10.0
     factor: float = 1.5
@@ -88,7 +88,7 @@ class Settings:
 
 USUAL = Settings()
 FAST = Settings(
-    methods=("svgp", "dgp-global-2", "vip"),
+    name="fast",
     cpu_seconds=4.0,
     first_seconds=1.0,
     most_rows=20_000,
@@ -100,6 +100,7 @@ FAST = Settings(
     rows_of_steps=(2000, 20_000),
     steps_of_cost=100,
 )
+FAST_METHODS = ("svgp", "dgp-global-2", "vip")
 
 
 def run(
@@ -110,175 +111,66 @@ def run(
     announce: Callable[[str], None] = print,
     progress: bool = True,
     checkpoints: Path | None = None,
+    workers: sweep.Workers | None = None,
 ) -> dict[str, Any]:
     """Train and measure everything; see :mod:`gpflow_gi.experiments.study`.
 
     :param checkpoints: folder for unfinished work; None for none.
-    :return: "settings", "num_train", "peak_memory_mb", "cost_of_steps" (milliseconds of a step, by
-        number of rows), and "curves": for each method a list of points with "step", "cpu_seconds"
-        and the measures, and "failed", a sentence or None.
+    :param workers: run the methods, and are closed at the end; None for one process of this
+        machine.
+    :return: "settings", "num_train", "peak_memory_mb" of the largest process, "cost_of_steps"
+        (milliseconds of a step, by number of rows), and "curves": for each method a list of points
+        with "step", "cpu_seconds" and the measures, and "failed", a sentence or None.
+    :raises StopSweepError: if a method's process failed; the others' work is kept.
     """
-    settings = FAST if fast else USUAL
-    with PeakMemory() as memory:
-        rows = _rows(TABLES[data](), settings, seed)
-        announce(f"{data}: {len(rows.train)} rows to train on, {len(rows.X_test)} held out")
-        curves = {}
-        for name in settings.methods:
-            curves[name] = _curve(COMPARED[name], rows, settings, seed, checkpoints)
-            announce(f"{name}: {_said(curves[name])}")
-        costs = _cost_of_steps(rows, settings)
+    settings, names = (FAST, FAST_METHODS) if fast else (USUAL, tuple(COMPARED))
+    table = TABLES[data]()
+    announce(f"{data}: {len(table.X)} rows, {settings.num_test} of them held out")
+    described = {"name": data, "sha256": _sha256(table), "num_splits": None}
+    del table  # every trial reads it anew
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary) if checkpoints is None else checkpoints.resolve()
+        trials = [
+            records.Trial(
+                {**described, "folder": str(folder / name)},
+                0,
+                name,
+                asdict(settings),
+                seed,
+                {} if name == COST_OF_STEPS else settings_of(COMPARED[name]),
+            )
+            for name in (*names, COST_OF_STEPS)
+        ]
+        *curves, costs = sweep.run(
+            trials,
+            folder / "trials",
+            workers or LocalWorkers(1),
+            function=TRIAL_FUNCTION,
+            retry_failed=True,
+        )
+    for record in (*curves, costs):
+        if record["status"] == records.FAILED:
+            raise StopSweepError(
+                f"{record['trial']['method']} failed ({record['error']['type']}: "
+                f"{record['error']['message']}); the same command tries it again."
+            )
     return {
         "settings": asdict(settings),
-        "num_train": len(rows.train),
-        "peak_memory_mb": memory.peak / 1e6,
-        "cost_of_steps": costs,
-        "curves": curves,
+        "num_train": curves[0]["data"]["num_train"],
+        "peak_memory_mb": max(one["cost"]["peak_memory_mb"] for one in (*curves, costs)),
+        "cost_of_steps": costs["metrics"],
+        "curves": {
+            one["trial"]["method"]: {"points": one["points"], "failed": one["failed"]}
+            for one in curves
+        },
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows to train on, as narrow as they are, and rows to test on.
-
-    :param train: N training rows.
-    :param X_test: [n, D], standardised as the training rows.
-    :param Y_test: [n, 1], in the target's own unit.
-    :param targets: the standardisation of the target.
-    """
-
-    train: NarrowRows
-    X_test: np.ndarray
-    Y_test: np.ndarray
-    targets: Standardiser
-
-
-def _rows(table: Table, settings: Settings, seed: int) -> Rows:
-    order = np.random.default_rng(seed).permutation(len(table.X))
-    test, train = np.split(order, [settings.num_test])
-    train = train[: settings.most_rows]
-    rows = NarrowRows(*(values[train].astype(np.float32) for values in (table.X, table.Y)))
-    inputs, targets = (Standardiser(*scales) for scales in rows.scales)
-    return Rows(rows, inputs.transform(table.X[test]), table.Y[test], targets)
-
-
-def _model(method: Method, rows: NarrowRows, settings: Settings, seed: int) -> Any:
-    X, Y = rows.standardised(slice(settings.num_start))
-    model = build(method, X, Y, settings.num_inducing, seed)
-    getattr(model, "network", model).num_data = len(rows)
-    return model
-
-
-def _curve(
-    method: Method, rows: Rows, settings: Settings, seed: int, checkpoints: Path | None
-) -> dict[str, Any]:
-    """Train one method, and measure it on the way."""
-    folder = None if checkpoints is None else checkpoints / method.name
-    curve = _Curve(rows, settings, seed, None if folder is None else folder / "curve.json")
-    if curve.is_done:
-        return curve.values
-    curve.model = _model(method, rows.train, settings, seed)
-    try:
-        with notes_not_warnings():
-            fit(
-                curve.model,
-                rows.train,
-                steps=_ENDLESS,
-                batch_size=settings.batch_size,
-                learning_rate=method.settings.get("train", {}).get(
-                    "learning_rate", settings.learning_rate
-                ),
-                num_samples=method.settings.get("train", {}).get("num_samples"),
-                objective=objective_from(method.settings.get("objective")),
-                callbacks=[curve.report],
-                checkpoint_dir=folder,
-                progress=False,
-                seed=seed,
-            )
-    except NonFiniteError as error:
-        curve.end(str(error))
-    return curve.values
-
-
-_ENDLESS = 10**9
-"""A number of steps that no run reaches: the CPU time ends it."""
-
-
-class _Curve:
-    """The points of one method, which a file keeps.
-
-    :param file: the file; None for none.
-    """
-
-    def __init__(self, rows: Rows, settings: Settings, seed: int, file: Path | None) -> None:
-        self._rows, self._settings, self._seed, self._file = rows, settings, seed, file
-        self.model: Any = None
-        self.values: dict[str, Any] = {"points": [], "failed": None, "done": False}
-        if file is not None and file.exists():
-            self.values = json.loads(file.read_text("utf-8"))
-        self._started: float | None = None
-
-    @property
-    def is_done(self) -> bool:
-        return bool(self.values["done"])
-
-    def report(self, report: Report) -> bool:
-        """Measure, if it is time for it. Return True at the end."""
-        points, now = self.values["points"], time.process_time()
-        if self._started is None:  # a resumed run has used what its steps cost before
-            known = points[-1]["cpu_seconds"] / points[-1]["step"] if points else 0.0
-            self._started = now - known * report.step
-        cpu_seconds = now - self._started
-        last = points[-1]["cpu_seconds"] if points else 0.0
-        due = max(self._settings.first_seconds, self._settings.factor * last)
-        is_last = cpu_seconds >= self._settings.cpu_seconds
-        if cpu_seconds >= due or is_last:
-            points.append({"step": report.step, "cpu_seconds": cpu_seconds, **self._measured()})
-            self._started += time.process_time() - now
-            self._write()
-        if is_last:
-            self.end(None)
-        return is_last
-
-    def end(self, failed: str | None) -> None:
-        self.values.update(done=True, failed=failed)
-        self._write()
-
-    def _measured(self) -> dict[str, float]:
-        rows = self._rows
-        components = predictive_components(
-            self.model, rows.X_test, self._settings.num_test_samples, seed=self._seed
-        )
-        held_out = HeldOut(rows.Y_test, *components, rows.targets)
-        return {
-            "rmse": held_out.rmse,
-            "log_density": float(np.mean(held_out.log_density)),
-            "crps": float(np.mean(held_out.crps)),
-        }
-
-    def _write(self) -> None:
-        if self._file is not None:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            write_json(self.values, self._file)
-
-
-def _cost_of_steps(rows: Rows, settings: Settings) -> dict[str, float]:
-    """Milliseconds of a step, by the number of rows."""
-    costs = {}
-    for wanted in settings.rows_of_steps:
-        some = NarrowRows(*(part.numpy()[:wanted] for part in rows.train.tensors))
-        model = _model(COMPARED["dgp-global-2"], some, settings, 0)
-        options: Any = {"batch_size": settings.batch_size, "progress": False}
-        with notes_not_warnings():
-            record = fit(model, some, steps=settings.steps_of_cost, **options)
-        costs[str(len(some))] = 1e3 * record.seconds_per_step
-    return costs
-
-
-def _said(curve: Mapping[str, Any]) -> str:
-    if curve["failed"] or not curve["points"]:
-        return curve["failed"] or "no measurement"
-    last = curve["points"][-1]
-    return ", ".join(f"{title} {last[name]:.4g}" for name, title in MEASURES.items())
+def _sha256(table: Table) -> str:
+    found = hashlib.sha256()
+    for values in (table.X, table.Y):
+        found.update(np.ascontiguousarray(values).tobytes())
+    return found.hexdigest()
 
 
 def summary(results: Mapping[str, Any]) -> str:

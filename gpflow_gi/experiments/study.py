@@ -2,8 +2,8 @@
 
 The module of an experiment has three functions::
 
-    run(*, fast, seed, announce, progress) -> dict    also full, data and checkpoints, if in the
-                                                      catalogue
+    run(*, fast, seed, announce, progress) -> dict    also full, data, checkpoints and workers, if
+                                                      in the catalogue
     plot(results) -> matplotlib Figure
     summary(results) -> str
 
@@ -11,15 +11,20 @@ The module of an experiment has three functions::
 can be made again from a file of results.
 """
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpflow_gi.core.json_file import versions, with_none_for_non_finite, write_json
 from gpflow_gi.experiments.catalogue import EXPERIMENTS, FILES
+
+if TYPE_CHECKING:  # the module needs the file locks of Linux or macOS
+    from gpflow_gi.benchmark.sweep import Workers
 
 RESOLUTION = 150
 """Resolution of figures, in dots per inch."""
@@ -35,6 +40,7 @@ def run(
     announce: Callable[[str], None] = print,
     progress: bool = True,
     checkpoints: Path | None = None,
+    workers: Workers | None = None,
 ) -> dict[str, Any]:
     """Run an experiment.
 
@@ -47,6 +53,8 @@ def run(
     :param progress: True to show progress bars.
     :param checkpoints: folder for unfinished work of an experiment that can be resumed, in which
         every choice of data, seed and length has a folder of its own; others do not use it.
+    :param workers: of an experiment whose parts may run at a time, closed at its end; None for one
+        process of this machine; other experiments do not use them.
     :return: the results as they are after reading from JSON, preceded by the experiment's name, the
         options, the versions of the software and the duration.
     :raises ValueError: if there is no such experiment, if it has no `full` version or no such
@@ -69,14 +77,14 @@ def run(
         options["data"] = data or experiment.data[0]
     if experiment.has_full:
         options["full"] = full
-    folder = {}
+    means: dict[str, Any] = {"workers": workers} if experiment.runs_trials else {}
     if experiment.is_resumable:
         length = "fast" if fast else "full" if full else None
         name_of_run = "-".join(filter(None, (options.get("data"), length, f"seed{seed}")))
-        folder["checkpoints"] = None if checkpoints is None else checkpoints / name_of_run
+        means["checkpoints"] = None if checkpoints is None else checkpoints / name_of_run
     started = time.perf_counter()
     results = import_module(experiment.module).run(
-        **experiment.arguments, **options, **folder, announce=announce, progress=progress
+        **experiment.arguments, **options, **means, announce=announce, progress=progress
     )
     everything = {
         "command": "experiment",

@@ -19,7 +19,7 @@ from gpflow_gi.benchmark import run_trial, sweep
 from gpflow_gi.benchmark.budgets import QUICK
 from gpflow_gi.benchmark.lock import only_sweep
 from gpflow_gi.benchmark.methods import METHODS
-from gpflow_gi.cli import benchmark, main
+from gpflow_gi.cli import benchmark, main, workers
 
 from .. import test_cli
 from .synthetic import HERE, lines
@@ -286,7 +286,7 @@ def test_a_cluster_is_left_if_there_is_no_folder(capsys, csv, tmp_path, monkeypa
         def close(self):
             closed.append(self)
 
-    monkeypatch.setattr(benchmark, "_workers", lambda options: Workers())
+    monkeypatch.setattr(workers, "made", lambda options: Workers())
     error = error_of(capsys, "--data", csv, "--target", "y", "--out", str(tmp_path))
     assert "is not the folder of a sweep" in error
     assert len(closed) == 1

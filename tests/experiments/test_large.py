@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from gpflow_gi.benchmark.worker import StopSweepError
 from gpflow_gi.datasets import Table
-from gpflow_gi.experiments import large
-from gpflow_gi.experiments.large import COMPARED, Settings, _Curve
+from gpflow_gi.experiments import curve, large
+from gpflow_gi.experiments.curve import _Curve
+from gpflow_gi.experiments.large import COMPARED, COST_OF_STEPS, Settings
+
+from .in_process import InProcess
 
 TINY = Settings(
-    methods=("svgp", "sip-ns"),
+    name="tiny",
     cpu_seconds=0.3,
     first_seconds=0.1,
     num_test=20,
@@ -36,7 +40,7 @@ def table(num_rows=150):
 def clock(monkeypatch):
     """A process's CPU time, which measuring takes 100 s of."""
     time = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(large.time, "process_time", lambda: time.now)
+    monkeypatch.setattr(curve.time, "process_time", lambda: time.now)
 
     def measured(self):
         time.now += 100.0
@@ -77,24 +81,66 @@ def test_a_resumed_curve_has_used_what_its_steps_cost(clock, tmp_path):
 
 def test_the_compared_methods_are_those_of_the_benchmark():
     assert all(name == method.name for name, method in COMPARED.items())
-    assert set(large.USUAL.methods) == set(COMPARED)
+    assert set(large.FAST_METHODS) < set(COMPARED)
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    monkeypatch.setattr(large, "FAST", TINY)
+    monkeypatch.setattr(large, "FAST_METHODS", ("svgp", "sip-ns"))
+    monkeypatch.setitem(large.TABLES, "airline", table)
 
 
 @pytest.mark.longest
 @pytest.mark.compiled
-def test_everything_is_trained_once(monkeypatch, tmp_path):
-    monkeypatch.setattr(large, "FAST", TINY)
-    monkeypatch.setitem(large.TABLES, "airline", table)
-    said = []
-    results = large.run(fast=True, announce=said.append, checkpoints=tmp_path)
+def test_everything_is_trained_once(tiny, tmp_path):
+    workers = InProcess()
+    results = large.run(fast=True, announce=[].append, checkpoints=tmp_path, workers=workers)
+    assert workers.ran == ["svgp", "sip-ns", COST_OF_STEPS] and workers.is_closed
     assert set(results["curves"]) == {"svgp", "sip-ns"} and results["num_train"] == 130
-    for curve in results["curves"].values():
-        points = curve["points"]
-        assert curve["failed"] is None and curve["done"]
+    for found in results["curves"].values():
+        points = found["points"]
+        assert found["failed"] is None
         assert points[-1]["cpu_seconds"] >= 0.3 and points[-1]["step"] > points[0]["step"] - 1
         assert all(np.isfinite(point[name]) for point in points for name in large.MEASURES)
     assert set(results["cost_of_steps"]) == {"50", "100"}
-    again = large.run(fast=True, announce=said.append, checkpoints=tmp_path)
-    assert again["curves"] == results["curves"]
+    workers = InProcess()
+    again = large.run(fast=True, announce=[].append, checkpoints=tmp_path, workers=workers)
+    assert again == results and not workers.ran
     assert isinstance(large.plot(results), Figure)
     assert "130 rows to train on" in large.summary(results)
+
+
+def test_a_curve_that_is_done_is_taken_as_it_is(tiny, tmp_path, monkeypatch):
+    """From the records in docs/results, for example."""
+    monkeypatch.setattr(large, "FAST_METHODS", ("svgp",))
+    monkeypatch.setattr(curve, "_cost_of_steps", lambda rows, settings: {"50": 1.5})
+    monkeypatch.setattr(curve, "fit", None)
+    point = {"step": 3, "cpu_seconds": 9.0, "rmse": 1.0, "log_density": -2.0, "crps": 0.5}
+    done = _Curve(None, TINY, 0, tmp_path / "svgp" / "curve.json")
+    done.values["points"].append(point)
+    done.end(None)
+    results = large.run(fast=True, announce=[].append, checkpoints=tmp_path, workers=InProcess())
+    assert results["curves"] == {"svgp": {"points": [point], "failed": None}}
+    assert results["cost_of_steps"] == {"50": 1.5} and results["peak_memory_mb"] > 0
+
+
+def test_a_method_that_fails_is_named_and_tried_again(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(large, "FAST_METHODS", ("svgp",))
+    monkeypatch.setattr(curve, "_cost_of_steps", lambda rows, settings: {"50": 1.5})
+    run = lambda workers: large.run(  # noqa: E731
+        fast=True, announce=[].append, checkpoints=tmp_path, workers=workers
+    )
+
+    def crash(*arguments):
+        raise MemoryError("no more of it")
+
+    monkeypatch.setattr(curve, "_curve", crash)
+    with pytest.raises(StopSweepError, match=r"svgp failed \(MemoryError: no more of it\)"):
+        run(workers := InProcess())
+    assert workers.ran == ["svgp", COST_OF_STEPS]
+    monkeypatch.setattr(curve, "_curve", lambda *arguments: {"points": [], "failed": "It was NaN."})
+    results = run(workers := InProcess())
+    assert workers.ran == ["svgp"]
+    assert results["curves"]["svgp"]["failed"] == "It was NaN."
+    assert "failed" in large.summary(results)
