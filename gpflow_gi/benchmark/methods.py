@@ -237,6 +237,7 @@ def _compared_with_implicit_processes() -> list[Method]:
     aadm = {**avb, "alpha": 0.5}
     sip = {**aadm, "symmetrised": True, "num_draws": 100}
     fbnn = {"name": "FunctionalKL", "measurement_points": 20, "num_draws": 50}
+    two_layers = {"num_layers": 2}
     network, weights = {"widths": [50, 50]}, {"num_samples": 10}
     by_noise = {**weights, "learning_rate": 1e-2, "last_learning_rate": 1e-3}
     by_process = {"num_samples": 100, "learning_rate": 1e-3, "last_learning_rate": 1e-4}
@@ -246,12 +247,13 @@ def _compared_with_implicit_processes() -> list[Method]:
         ("aadm-0.5", "AADM, alpha 0.5", "bnn", AADM, {"inference": "implicit"}, aadm, by_noise),
         ("fbnn", "Functional BNN", "bnn", SUN, {"inference": "factorised"}, fbnn, weights),
         ("vip", "VIP", "vip", MA, {"process": "network"}, energy, {"num_samples": 1}),
+        ("dvip-2", "Deep VIP, 2 layers", "vip", ORTEGA, two_layers, None, {"num_samples": 1}),
         (
-            "dvip-2",
-            "Deep VIP, 2 layers",
+            "dvip-global-2",
+            "Deep VIP, global, 2 layers",
             "vip",
-            ORTEGA,
-            {"num_layers": 2},
+            f"{ORTEGA}; q(z) as in {OBER}",
+            {**two_layers, "inference": "global"},
             None,
             {"num_samples": 1},
         ),
