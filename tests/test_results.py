@@ -312,18 +312,24 @@ def test_what_is_said_of_five_layers():
     assert f"{max(kl[1:4]):.3f} at most in each of the three above it" in WORDS
 
 
+def reached(records):
+    """Sets on which a published number is reached: for bounds and log densities, by method."""
+    published = read_published().set_index(["dataset", "method", "metric"])
+    return [
+        sum(
+            round(one[key], 2) >= float(published.loc[(name, method, metric), "mean"])
+            for (name, *_), one in records.items()
+        )
+        for key, metric in (("bound", "elbo"), ("log_density", "log_density"))
+        for method in PUBLISHED
+    ]
+
+
 def test_five_layers_with_20000_steps():
     longer = five_layers("records-20000.jsonl")
     published = read_published().set_index(["dataset", "method", "metric"])
     _, *rows = rows_of("after twenty thousand steps")
     assert sorted(row[:2] for row in rows) == sorted([name, start] for name, start, _ in longer)
-    reached = []
-    for key, metric in (("bound", "elbo"), ("log_density", "log_density")):
-        for method in PUBLISHED:
-            said = {name: published.loc[(name, method, metric), "mean"] for name, *_ in longer}
-            reached.append(
-                sum(round(one[key], 2) >= float(said[name]) for (name, *_), one in longer.items())
-            )
     for name, start, *cells in rows:
         one = longer[name, start, "global"]
         assert cells == [
@@ -334,9 +340,25 @@ def test_five_layers_with_20000_steps():
                 *(published.loc[(name, method, metric), "mean"] for method in PUBLISHED),
             )
         ]
+    numbers = reached(longer)
     said = "deep GPs on {} of {} sets, and that of the deep Wishart process on {}; the test log "
     said += "density that of the deep GPs on {}, and that of the deep Wishart process on {}."
-    assert said.format(reached[0], len(longer), *reached[1:]) in WORDS
+    assert said.format(numbers[0], len(longer), *numbers[1:]) in WORDS
+
+
+def test_naval_with_principal_components():
+    columns = five_layers("records-20000.jsonl")
+    ((key, components),) = five_layers("records-whitened.jsonl").items()
+    assert key == ("naval", "targets", "global") and components["run"]["whitened"]
+    before = columns.pop(("naval", "inputs", "global"))
+    said = "naval is {:.3f} in place of {:.3f}, and the test log density {:.3f}"
+    values = components["bound"], before["bound"], components["log_density"]
+    assert said.format(*values) in WORDS
+    assert reached({key: components}) == [1, 1, 1, 1]
+    numbers = reached({**columns, key: components})
+    said = "deep GPs on {} of 9 sets, and that of the deep Wishart process on {}; the test log "
+    said += "density on {} and on {}."
+    assert said.format(*numbers) in WORDS
 
 
 # ------------------------------------------------------------------------- all weights at once
@@ -515,5 +537,7 @@ def test_two_million_flights():
         ours, other = last[f"dgp-global-{layers}"], last[f"dgp-local-{layers}"]
         assert ours["rmse"] < other["rmse"] and ours["crps"] < other["crps"]
         assert ours["log_density"] > other["log_density"]
+    for measure, best in (("rmse", min), ("crps", min), ("log_density", max)):
+        assert best(last, key=lambda name: last[name][measure]) == "bnn-global"
     for inference in ("local", "global"):
         assert last[f"dgp-{inference}-3"]["rmse"] < last[f"dgp-{inference}-2"]["rmse"]

@@ -1,7 +1,7 @@
 """Five layers of mean zero on the UCI sets: the bound, its KL by layer, and the test log density.
 
 python docs/results/zero/five_layers.py OUT.jsonl [--sets NAME ...] [--starts NAME ...]
-    [--inference NAME ...] [--steps NUMBER] [--split NUMBER]
+    [--inference NAME ...] [--steps NUMBER] [--split NUMBER] [--whitened]
 
 Appends a line of JSON for each run; runs that the file holds are not repeated.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
+from sklearn.decomposition import PCA
 
 import gpflow_gi as gi
 
@@ -30,24 +31,33 @@ def main() -> None:
     parser.add_argument("--inference", nargs="+", default=["global"])
     parser.add_argument("--steps", type=int, default=5000)
     parser.add_argument("--split", type=int, default=0)
+    parser.add_argument("--whitened", action="store_true", help="principal components as inputs")
     options = parser.parse_args()
     lines = options.out.read_text().splitlines() if options.out.is_file() else []
     done = [json.loads(line)["run"] for line in lines]
     for name, start, inference in product(options.sets, options.starts, options.inference):
         run = {"set": name, "start": start, "inference": inference}
         run |= {"steps": options.steps, "split": options.split}
+        run |= {"whitened": True} if options.whitened else {}
         if run not in done:
-            record = {"run": run, **result(name, start, inference, options.steps, options.split)}
+            record = {"run": run, **result(**run)}
             print(json.dumps(record), flush=True)
             with options.out.open("a") as file:
                 file.write(json.dumps(record) + "\n")
 
 
-def result(name: str, start: str, inference: str, steps: int, split: int) -> dict:
+def result(
+    set: str, start: str, inference: str, steps: int, split: int, whitened: bool = False
+) -> dict:
     """Train a model, and measure it."""
-    train, test = gi.datasets.uci(name, split)
+    train, test = gi.datasets.uci(set, split)
     of_x, of_y = (gi.datasets.Standardiser.fit(rows) for rows in (train.X, train.Y))
-    X, Y = of_x.transform(train.X), of_y.transform(train.Y)
+    X, X_test = of_x.transform(train.X), of_x.transform(test.X)
+    Y = of_y.transform(train.Y)
+    if whitened:
+        # Of standard deviation one, without those that are zero to rounding.
+        components = PCA(np.linalg.matrix_rank(X), whiten=True).fit(X)
+        X, X_test = components.transform(X), components.transform(X_test)
     model = gi.architectures.build_deep_gp(
         X,
         Y,
@@ -70,7 +80,7 @@ def result(name: str, start: str, inference: str, steps: int, split: int) -> dic
     seconds = time.process_time() - before
     draws = 100 if len(X) < 2000 else 20
     bound = gi.bounds.estimate_elbo(model, (X, Y), draws, seed=0)
-    rows = of_x.transform(test.X), of_y.transform(test.Y)
+    rows = X_test, of_y.transform(test.Y)
     density = np.mean(model.predict_log_density(rows, 100, seed=0)) - np.log(of_y.scale[0])
     record = {
         "bound": bound.value / len(X),
