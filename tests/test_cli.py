@@ -56,7 +56,7 @@ QUICK_ANSWERS = [
     (["experiment", "toy", "--full"], 2, "no --full version"),
     (["experiment", "nothing"], 2, "toy-iwbo"),
     (["experiment", "toy", "--data", "digits"], 2, "it makes its own"),
-    (["experiment", "toy", "--jobs", "2"], 2, "no parts that could run at a time"),
+    (["experiment", "toy", "--jobs", "2"], 2, "leave out --jobs and --dask"),
     (["experiment", "images", "--data", "cats"], 2, "choose from digits, mnist, cifar10"),
 ]
 
@@ -333,7 +333,7 @@ def test_experiments_of_trials_take_a_cluster(capsys, experiment_that, tmp_path)
     assert "'nowhere' is not the address of a scheduler" in error_of(capsys, *arguments)
 
 
-def test_experiments_of_trials_take_jobs(experiment_that, tmp_path):
+def test_experiments_of_trials_take_jobs(capsys, experiment_that, tmp_path):
     from gpflow_gi.benchmark.worker import StopSweepError
 
     def stop(name, **options):
@@ -344,6 +344,23 @@ def test_experiments_of_trials_take_jobs(experiment_that, tmp_path):
     experiment_that(stop)
     arguments = ["experiment", "large", "--out", str(tmp_path / "out"), "--jobs", "3"]
     assert main(arguments) == 1
+    assert capsys.readouterr().err == "gpflow-gi: error: it ended.\n"
+
+
+def test_the_unfinished_work_of_other_runs_is_kept(experiment_that, monkeypatch, tmp_path):
+    from gpflow_gi.experiments import study
+
+    experiment_that(lambda *_, **__: {})
+    monkeypatch.setattr(study, "summary", lambda results: "a table")
+    monkeypatch.setattr(study, "write", lambda results, folder: (folder / "results.json").touch())
+    unfinished = tmp_path / "out-unfinished"
+    for name in ("airline-seed0", "airline-fast-seed0"):
+        (unfinished / name / "svgp").mkdir(parents=True)
+    arguments = ["experiment", "large", "--out", str(tmp_path / "out")]
+    assert main([*arguments, "--fast"]) == 0
+    assert [one.name for one in unfinished.iterdir()] == ["airline-seed0"]
+    assert main(arguments) == 0
+    assert not unfinished.exists()
 
 
 def test_folders_for_experiments_are_checked_first(capsys, experiment_that, tmp_path):

@@ -4,6 +4,7 @@ import argparse
 import os
 import shutil
 import textwrap
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,9 @@ def add_to(commands: Any) -> None:
         "(default: gpflow-gi-results/ and the experiment's name and data)",
     )
     with_trials = ", ".join(name for name, one in EXPERIMENTS.items() if one.runs_trials)
-    how = experiment.add_argument_group(f"running methods at a time ({with_trials})")
+    how = experiment.add_argument_group(
+        f"running several methods at the same time ({with_trials} only)"
+    )
     workers.add_to(how, "methods")
     experiment.set_defaults(run=run)
 
@@ -92,7 +95,9 @@ def run(options: argparse.Namespace) -> int:
             MISUSED,
         )
     if not experiment.runs_trials and (options.jobs > 1 or options.dask is not None):
-        return say_error(f"{experiment.name} has no parts that could run at a time.", MISUSED)
+        return say_error(
+            f"{experiment.name} runs in one process: leave out --jobs and --dask.", MISUSED
+        )
     name = "-".join(filter(None, (experiment.name, options.data)))
     out = options.out or Path("gpflow-gi-results", name)
     try:
@@ -102,8 +107,8 @@ def run(options: argparse.Namespace) -> int:
     running: Any = None
     stops: tuple[type[Exception], ...] = ()  # errors that are one line
     if experiment.runs_trials:
-        stops = workers.errors()
         try:
+            stops = workers.errors()
             running = workers.made(options)
         except ValueError as error:
             return say_error(str(error), MISUSED)
@@ -139,6 +144,15 @@ def run(options: argparse.Namespace) -> int:
     except ResultsFolderError as error:
         return say_error(str(error), MISUSED)
     if experiment.is_resumable:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        own = study.folder_of_run(
+            experiment,
+            fast=options.fast,
+            full=options.full,
+            data=options.data,
+            seed=options.seed,
+        )
+        shutil.rmtree(unfinished / own, ignore_errors=True)
+        with suppress(OSError):  # other runs have unfinished work there, or there is none
+            unfinished.rmdir()
     print(f"\nThe numbers and the figure are in {out}{os.sep}", flush=True)
     return 0

@@ -35,8 +35,9 @@ def add_to(group: Any, parts: str) -> None:
 def made(options: argparse.Namespace) -> Workers:
     """The workers that the options ask for.
 
-    :raises ValueError: if there is no cluster.
+    :raises ValueError: if there is no cluster, or if this system has no file locks.
     """
+    errors()
     if options.dask is None:
         from gpflow_gi.benchmark.workers import LocalWorkers
 
@@ -51,8 +52,14 @@ def made(options: argparse.Namespace) -> Workers:
 
 
 def errors() -> tuple[type[Exception], ...]:
-    """Errors, each one line, for which workers cannot begin or go on."""
-    from gpflow_gi.benchmark.lock import SweepRunningError
+    """Errors of workers that cannot begin or go on; their messages are one line.
+
+    :raises ValueError: if this system has no file locks.
+    """
+    try:
+        from gpflow_gi.benchmark.lock import SweepRunningError
+    except ModuleNotFoundError:
+        raise ValueError("this command needs file locks, as Linux and macOS have.") from None
     from gpflow_gi.benchmark.sweep import FolderError
     from gpflow_gi.benchmark.worker import StopSweepError
 

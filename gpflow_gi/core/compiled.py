@@ -49,7 +49,7 @@ def call(
     :param function: of `owner` and tensors; returns tensors, nested. It holds no other reference
         to `owner`.
     :param rows: tensors; the first axis may have another length at each call, if there is one.
-    :param module: all that can change of `owner`; None for `owner` itself.
+    :param module: the part of `owner` that can change; None for `owner` itself.
     :return: what the function returns.
     """
     if not tf.executing_eagerly() or is_recorded():

@@ -10,6 +10,8 @@ from typing import Any
 
 from gpflow_gi._version import __version__
 
+from .whole_file import write_whole
+
 
 def versions() -> dict[str, str]:
     """Versions of the software that can change the numbers."""
@@ -31,8 +33,10 @@ def with_none_for_non_finite(value: Any) -> Any:
 
 
 def write_json(numbers: Mapping[str, Any], path: Path) -> None:
-    """Write one file.
+    """Write one file, completely or not at all.
 
     :raises ValueError: if a number is not finite.
+    :raises OSError: if it cannot be written.
     """
-    path.write_text(json.dumps(numbers, indent=2, allow_nan=False) + "\n")
+    content = f"{json.dumps(numbers, indent=2, allow_nan=False)}\n".encode()
+    write_whole(path, f".{path.name}.part", lambda file: file.write(content))

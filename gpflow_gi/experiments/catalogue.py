@@ -18,7 +18,8 @@ class Experiment:
     :param has_full: True if it has a version that is longer than the usual one.
     :param data: the data sets that it can use, if there is a choice; the first is the default.
     :param is_resumable: True if its ``run`` takes a folder for unfinished work, ``checkpoints``.
-    :param runs_trials: True if its ``run`` takes ``workers`` for parts that may run at a time.
+    :param runs_trials: True if its ``run`` takes ``workers`` for parts that may run at the same
+        time.
     :param arguments: arguments of the module's ``run``, if other experiments use the same module.
     """
 

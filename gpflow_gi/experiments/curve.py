@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,12 @@ from gpflow_gi.benchmark.methods import Method
 from gpflow_gi.benchmark.peak_memory import PeakMemory
 from gpflow_gi.benchmark.train import build, objective_from
 from gpflow_gi.core.json_file import write_json
-from gpflow_gi.datasets import Standardiser, Table
+from gpflow_gi.datasets import DataError, Standardiser, Table
 from gpflow_gi.metrics.held_out import HeldOut, predictive_components
 from gpflow_gi.training import NarrowRows, NonFiniteError, Report, fit
 from gpflow_gi.training.record import notes_not_warnings
 
-from .large import COMPARED, COST_OF_STEPS, MEASURES, TABLES, Settings
+from .large import COMPARED, COST_OF_STEPS, MEASURES, TABLES, Settings, hash_of
 
 
 def run(
@@ -40,13 +41,18 @@ def run(
     :param split: not used: the seed decides which rows are held out.
     :param method: its name.
     :param budget: the :class:`~gpflow_gi.experiments.large.Settings`.
+    :param seed: seed of the held-out rows, of the model's start and of training.
     :return: the rest of a trial's record: "metrics", the last ones, or milliseconds by numbers of
         rows; "data" with "num_train"; "cost" with "peak_memory_mb"; of a method also "points" and
         "failed".
+    :raises DataError: if the data are not available here, or others than those of the plan.
     """
     settings = Settings(**budget)
     with PeakMemory() as memory:
-        rows = _rows(TABLES[data["name"]](), settings, seed)
+        table = TABLES[data["name"]]()
+        if hash_of(table) != data["sha256"]:
+            raise DataError(f"{gethostname()} has another version of the data {data['name']!r}.")
+        rows = _rows(table, settings, seed)
         if method == COST_OF_STEPS:
             found: dict[str, Any] = {"metrics": _cost_of_steps(rows, settings)}
         else:
@@ -56,6 +62,7 @@ def run(
                 "metrics": {name: last[name] for name in MEASURES if name in last},
                 "points": curve["points"],
                 "failed": curve["failed"],
+                "notes": [curve["failed"]] if curve["failed"] else [],
             }
     return {
         **found,
@@ -159,7 +166,11 @@ class _Curve:
         due = max(self._settings.first_seconds, self._settings.factor * last)
         is_last = cpu_seconds >= self._settings.cpu_seconds
         if cpu_seconds >= due or is_last:
-            points.append({"step": report.step, "cpu_seconds": cpu_seconds, **self._measured()})
+            measures = self._measured()
+            if measures is None:
+                self.end(f"Predictions of held-out rows are not finite after step {report.step}.")
+                return True
+            points.append({"step": report.step, "cpu_seconds": cpu_seconds, **measures})
             self._started += time.process_time() - now
             self._write()
         if is_last:
@@ -170,17 +181,22 @@ class _Curve:
         self.values.update(done=True, failed=failed)
         self._write()
 
-    def _measured(self) -> dict[str, float]:
+    def _measured(self) -> dict[str, float] | None:
+        """The measures now; None if the predictions are not finite."""
         rows = self._rows
-        components = predictive_components(
-            self.model, rows.X_test, self._settings.num_test_samples, seed=self._seed
-        )
+        try:
+            components = predictive_components(
+                self.model, rows.X_test, self._settings.num_test_samples, seed=self._seed
+            )
+        except ValueError:  # the rows are checked: only NaN and infinity are left to be refused
+            return None
         held_out = HeldOut(rows.Y_test, *components, rows.targets)
-        return {
+        measures = {
             "rmse": held_out.rmse,
             "log_density": float(np.mean(held_out.log_density)),
             "crps": float(np.mean(held_out.crps)),
         }
+        return measures if np.all(np.isfinite([*measures.values()])) else None
 
     def _write(self) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)

@@ -10,21 +10,23 @@ from __future__ import annotations
 import hashlib
 import textwrap
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from tabulate import tabulate
 
-from gpflow_gi.benchmark import records, sweep
+from gpflow_gi.benchmark import records
 from gpflow_gi.benchmark.methods import METHODS, Method, settings_of
-from gpflow_gi.benchmark.worker import StopSweepError
-from gpflow_gi.benchmark.workers import LocalWorkers
 from gpflow_gi.datasets import Table, airline, flights
 from gpflow_gi.plotting import COLOURS
+
+if TYPE_CHECKING:
+    from gpflow_gi.benchmark.sweep import Workers
 
 TABLES: dict[str, Callable[[], Table]] = {"airline": airline, "flights": flights}
 MEASURES = {"rmse": "RMSE", "log_density": "log density", "crps": "CRPS"}
@@ -111,7 +113,7 @@ def run(
     announce: Callable[[str], None] = print,
     progress: bool = True,
     checkpoints: Path | None = None,
-    workers: sweep.Workers | None = None,
+    workers: Workers | None = None,
 ) -> dict[str, Any]:
     """Train and measure everything; see :mod:`gpflow_gi.experiments.study`.
 
@@ -121,14 +123,24 @@ def run(
     :return: "settings", "num_train", "peak_memory_mb" of the largest process, "cost_of_steps"
         (milliseconds of a step, by number of rows), and "curves": for each method a list of points
         with "step", "cpu_seconds" and the measures, and "failed", a sentence or None.
-    :raises StopSweepError: if a method's process failed; the others' work is kept.
+    :raises DataError: if the data are not available.
+    :raises StopSweepError: if a method's process failed, or none can be started; what is done is
+        kept.
+    :raises SweepRunningError: if the same experiment is running in the folder.
+    :raises FolderError: if the folder cannot be used.
     """
+    # Here, since they need the file locks of Linux or macOS, and the table and the figure do not.
+    from gpflow_gi.benchmark import sweep
+    from gpflow_gi.benchmark.worker import StopSweepError
+    from gpflow_gi.benchmark.workers import LocalWorkers
+
     settings, names = (FAST, FAST_METHODS) if fast else (USUAL, tuple(COMPARED))
-    table = TABLES[data]()
-    announce(f"{data}: {len(table.X)} rows, {settings.num_test} of them held out")
-    described = {"name": data, "sha256": _sha256(table), "num_splits": None}
-    del table  # every trial reads it anew
-    with TemporaryDirectory() as temporary:
+    workers = workers or LocalWorkers(1)
+    with closing(workers), TemporaryDirectory() as temporary:
+        table = TABLES[data]()
+        announce(f"{data}: {len(table.X)} rows, {settings.num_test} of them held out")
+        described = {"name": data, "sha256": hash_of(table), "num_splits": None}
+        del table  # every trial reads it anew
         folder = Path(temporary) if checkpoints is None else checkpoints.resolve()
         trials = [
             records.Trial(
@@ -144,16 +156,23 @@ def run(
         *curves, costs = sweep.run(
             trials,
             folder / "trials",
-            workers or LocalWorkers(1),
+            workers,
             function=TRIAL_FUNCTION,
             retry_failed=True,
         )
-    for record in (*curves, costs):
-        if record["status"] == records.FAILED:
-            raise StopSweepError(
-                f"{record['trial']['method']} failed ({record['error']['type']}: "
-                f"{record['error']['message']}); the same command tries it again."
-            )
+    failures = [
+        f"{one['trial']['method']} ({one['error']['type']}: {one['error']['message']})"
+        for one in (*curves, costs)
+        if one["status"] == records.FAILED
+    ]
+    if failures:
+        raise StopSweepError(
+            f"There are no results, since {len(failures)} of {len(trials)} parts failed: "
+            f"{'; '.join(failures)}. What is done is kept; the same command tries the others again."
+        )
+    for one in curves:
+        if one["failed"]:
+            announce(f"{one['trial']['method']} ended early: {one['failed']}")
     return {
         "settings": asdict(settings),
         "num_train": curves[0]["data"]["num_train"],
@@ -166,7 +185,8 @@ def run(
     }
 
 
-def _sha256(table: Table) -> str:
+def hash_of(table: Table) -> str:
+    """The SHA-256 of a table's numbers."""
     found = hashlib.sha256()
     for values in (table.X, table.Y):
         found.update(np.ascontiguousarray(values).tobytes())
@@ -185,11 +205,16 @@ def summary(results: Mapping[str, Any]) -> str:
         lines.append((name, f"{last['cpu_seconds']:.0f}", f"{last['step']}", *values))
     headers = ("", "CPU seconds", "steps", *MEASURES.values())
     table = tabulate(lines, headers, disable_numparse=True, colalign=("left", *5 * ("right",)))
+    early = "".join(
+        f" {name} ended early: {curve['failed']}"
+        for name, curve in results["curves"].items()
+        if curve["failed"]
+    )
     costs = ", ".join(f"{cost:.2f} at {N}" for N, cost in results["cost_of_steps"].items())
     note = (
         f"{results['num_train']} rows to train on. Measures on held-out rows, minutes of delay and "
         f"nats. Milliseconds of a step of dgp-global-2 by number of rows: {costs}. "
-        f"Peak memory {results['peak_memory_mb']:.0f} MB."
+        f"Peak memory of a process {results['peak_memory_mb']:.0f} MB.{early}"
     )
     return f"{table}\n\n{textwrap.fill(note, 80)}"
 

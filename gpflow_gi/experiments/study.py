@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpflow_gi.core.json_file import versions, with_none_for_non_finite, write_json
-from gpflow_gi.experiments.catalogue import EXPERIMENTS, FILES
+from gpflow_gi.experiments.catalogue import EXPERIMENTS, FILES, Experiment
 
 if TYPE_CHECKING:  # the module needs the file locks of Linux or macOS
     from gpflow_gi.benchmark.sweep import Workers
@@ -53,13 +53,16 @@ def run(
     :param progress: True to show progress bars.
     :param checkpoints: folder for unfinished work of an experiment that can be resumed, in which
         every choice of data, seed and length has a folder of its own; others do not use it.
-    :param workers: of an experiment whose parts may run at a time, closed at its end; None for one
-        process of this machine; other experiments do not use them.
+    :param workers: of an experiment whose parts may run at the same time, closed at its end; None
+        for one process of this machine; other experiments do not use them.
     :return: the results as they are after reading from JSON, preceded by the experiment's name, the
         options, the versions of the software and the duration.
     :raises ValueError: if there is no such experiment, if it has no `full` version or no such
         `data`, or if both versions are requested.
     :raises DataError: if data are not available.
+    :raises StopSweepError: if workers cannot go on, or a part failed.
+    :raises SweepRunningError: if the same run is going on elsewhere.
+    :raises FolderError: if the folder for unfinished work cannot be used.
     """
     if name not in EXPERIMENTS:
         raise ValueError(f"name must be one of {', '.join(EXPERIMENTS)}, but is {name!r}.")
@@ -79,8 +82,7 @@ def run(
         options["full"] = full
     means: dict[str, Any] = {"workers": workers} if experiment.runs_trials else {}
     if experiment.is_resumable:
-        length = "fast" if fast else "full" if full else None
-        name_of_run = "-".join(filter(None, (options.get("data"), length, f"seed{seed}")))
+        name_of_run = folder_of_run(experiment, fast=fast, full=full, data=data, seed=seed)
         means["checkpoints"] = None if checkpoints is None else checkpoints / name_of_run
     started = time.perf_counter()
     results = import_module(experiment.module).run(
@@ -96,6 +98,18 @@ def run(
     }
     # So the table and the figure now are the same as those from the file.
     return dict(json.loads(json.dumps(everything, allow_nan=False)))
+
+
+def folder_of_run(
+    experiment: Experiment, *, fast: bool, full: bool, data: str | None, seed: int
+) -> str:
+    """The name of the folder of a run's unfinished work: other choices have other folders.
+
+    :param experiment: one of the catalogue's; the other parameters are those of :func:`run`.
+    """
+    length = "fast" if fast else "full" if full else None
+    chosen = data or next(iter(experiment.data), None)
+    return "-".join(filter(None, (chosen, length, f"seed{seed}")))
 
 
 def summary(results: Mapping[str, Any]) -> str:
