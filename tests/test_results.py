@@ -608,6 +608,16 @@ def test_implicit_processes_with_more_steps():
 # -------------------------------------------------------------------------------------- flights
 
 
+def test_steps_cost_the_same_whatever_the_number_of_rows():
+    runs = json.loads((RESULTS / "cost-of-steps.json").read_text())
+    first, second = (", ".join(f"{cost:.2f}" for cost in run.values()) for run in runs)
+    for said in (first, second):
+        head, _, tail = said.rpartition(", ")
+        assert f"{head} and {tail} ms" in WORDS
+    costs = [cost for run in runs for cost in run.values()]
+    assert max(costs) < 1.2 * min(costs)
+
+
 def test_two_million_flights():
     curves = {path.stem: json.loads(path.read_text()) for path in (RESULTS / "airline").glob("*")}
     last = {name: curve["points"][-1] for name, curve in curves.items()}
