@@ -5,6 +5,7 @@ import os
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,13 @@ def add_to(commands: Any) -> None:
         help="another number in the budget, such as steps=5000; may be given several times",
     )
     what.add_argument(
+        "--rates",
+        metavar="X,X",
+        type=arguments.list_of(arguments.positive, "positive numbers with commas between them"),
+        help="learning rates beside the budget's own: each method keeps, on each data set, the one "
+        "with the best bound on split 0",
+    )
+    what.add_argument(
         "--seed",
         metavar="N",
         type=arguments.seed,
@@ -134,7 +142,7 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         return _list()
 
-    from gpflow_gi.benchmark import sweep
+    from gpflow_gi.benchmark import best_rates, sweep
     from gpflow_gi.benchmark.lock import SweepRunningError
     from gpflow_gi.benchmark.worker import StopSweepError
 
@@ -154,16 +162,34 @@ def run(options: argparse.Namespace) -> int:
     except (ValueError, sweep.FolderError) as error:  # DataError is a ValueError
         return say_error(str(error), MISUSED)
     _say_plan(options, budget, data, trials)
-    try:
-        records = sweep.run(
-            trials,
+    if options.rates is not None:
+        rates = ", ".join(f"{rate:g}" for rate in best_rates.budgets_at(budget, options.rates))
+        say(
+            f"Split 0 first, at the learning rates {rates}; each method keeps the best one on each "
+            "data set."
+        )
+    # Each stage of a sweep closes its workers.
+    ready = chain([running], iter(lambda: workers.made(options), None))
+
+    def run_trials(some: Sequence["Trial"]) -> list[dict[str, Any]]:
+        if not some:
+            return []
+        return sweep.run(
+            some,
             options.out,
-            running,
+            next(ready),
             function=sweep.TRIAL_FUNCTION,
             retry_failed=options.retry_failed,
             time_limit=options.time_limit,
             memory_limit=options.memory_limit,
         )
+
+    try:
+        if options.rates is None:
+            records = run_trials(trials)
+        else:
+            wanted = data, options.splits, methods, budget, options.rates, options.seed
+            records = best_rates.run(*wanted, run_trials)
     except (SweepRunningError, StopSweepError, sweep.FolderError) as error:
         return say_error(str(error), FAILED)
     except KeyboardInterrupt:

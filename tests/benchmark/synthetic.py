@@ -64,6 +64,13 @@ def fails(data, split, method, budget, seed):
     raise ValueError("on purpose")
 
 
+def likes_a_rate(data, split, method, budget, seed):
+    """A bound that is best at a rate of 0.05 on the first split, and at 0.01 on all others."""
+    rate = budget["learning_rate"]
+    elbo = -abs(rate - (0.01 if split else 0.05))
+    return {"metrics": {"log_density": -split, "elbo": None if method == "bnn-ensemble" else elbo}}
+
+
 def hangs_after_the_first(data, split, method, budget, seed):
     time.sleep(60 if split else 0)
     return {"metrics": {}}

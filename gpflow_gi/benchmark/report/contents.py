@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from gpflow_gi.benchmark.best_rates import CHOSEN, TRIED_ON, is_of_best_rates
 from gpflow_gi.benchmark.methods import in_order
 from gpflow_gi.core.printable import printable
 
@@ -15,7 +16,7 @@ from .published import Published, published
 from .published import read as read_published
 from .reading import SOFTWARE, Records
 from .statistics import MAIN, METRICS, Metric, Ranks, all_differences, by_split, ranks, summary
-from .tables import FAILED, Table, difference_table, metric_table
+from .tables import FAILED, Table, difference_table, metric_table, rate_table
 
 COMMAND = "`gpflow-gi benchmark`"
 
@@ -111,10 +112,16 @@ class Report:
                 "Different data of one name are reported on their own, told apart by the first "
                 f"digits of their SHA-256: {', '.join(namesakes)}."
             )
-        if len(used) < len(trials):
+        tried = int((~trials["at_best_rate"]).sum())
+        if tried:
             said.append(
-                f"{counted(len(trials) - len(used), 'record')} not used: there is one that was "
-                "started later of the same data set, split, method, budget and seed."
+                f"{counted(tried, 'record')} not used: of learning rates that were tried on split "
+                f"{TRIED_ON}, and have not the best bound there."
+            )
+        if len(used) < len(trials) - tried:
+            said.append(
+                f"{counted(len(trials) - tried - len(used), 'record')} not used: there is one that "
+                "was started later of the same data set, split, method, budget and seed."
             )
         unverified = int((~trials["verified"]).sum())
         if unverified:
@@ -175,12 +182,16 @@ def _budget(budget: str, trials: pd.DataFrame) -> BudgetReport:
         table = metric_table(trials, metric)
         if table is not None:
             metrics.append(_metric(metric, table, trials, results))
+    numbers = json.loads(trials["budget_numbers"].iloc[0])
+    if is_of_best_rates(numbers["name"]):
+        metrics.append(_rates(trials))
+        numbers |= {name: "the best, by method and data set" for name in CHOSEN if numbers[name]}
     sizes = ["num_train", "num_test", "num_inputs"]
     return BudgetReport(
         budget=budget,
         numbers={
             printable(name): printable(value if isinstance(value, str) else json.dumps(value))
-            for name, value in json.loads(trials["budget_numbers"].iloc[0]).items()
+            for name, value in numbers.items()
         },
         num_done=int(trials["done"].sum()),
         num_failed=int((~trials["done"]).sum()),
@@ -192,6 +203,26 @@ def _budget(budget: str, trials: pd.DataFrame) -> BudgetReport:
         },
         metrics=metrics,
         failures=_failures(trials),
+    )
+
+
+def _rates(trials: pd.DataFrame) -> MetricReport:
+    """The learning rates that were chosen."""
+    metric = Metric(
+        "learning_rate",
+        "Learning rate",
+        f"The one with the best bound on split {TRIED_ON}; the budget's for a method without a "
+        "bound.",
+        None,
+    )
+    return MetricReport(
+        metric=metric,
+        values=by_split(trials, metric.name),
+        failed={},
+        table=rate_table(trials),
+        published=None,
+        ranks=None,
+        differences={},
     )
 
 

@@ -25,7 +25,8 @@ FILES = ("report.html", "report.md", "summary.csv", "differences.csv", "records.
 _COLUMNS = (
     *("budget", "dataset", "split", "method", "seed", "status", "used", "verified"),
     *METRICS,
-    *("peak_memory_mb", "num_parameters", "error_type", "error_message", "notes", "version"),
+    *("peak_memory_mb", "num_parameters", "learning_rate"),
+    *("error_type", "error_message", "notes", "version"),
     *SOFTWARE,
     *("data_sha256", "started", "host", "key", "file"),
 )

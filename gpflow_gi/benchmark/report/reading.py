@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from gpflow_gi.benchmark.best_rates import CHOSEN, TRIED_ON, best_rate, is_of_best_rates
 from gpflow_gi.benchmark.records import DONE, FOLDER, SET_ASIDE, DamagedRecordError, is_verified
 from gpflow_gi.benchmark.records import read as read_record
 from gpflow_gi.core.printable import labels, printable
@@ -15,7 +16,7 @@ from gpflow_gi.datasets import UCI_SETS
 
 from .statistics import METRICS
 
-_IDENTITY = ["budget", "dataset", "split", "method", "seed"]
+_IDENTITY = ["budget", "dataset", "split", "method", "seed", "learning_rate"]
 """Columns that identify a trial. Budgets and data sets are labels, unique even if names repeat."""
 
 SOFTWARE = {"python": "Python", "gpflow": "GPflow", "tensorflow": "TensorFlow"}
@@ -46,7 +47,8 @@ class Records:
         its "data_name", with the first digits of its SHA-256 if other data have the same name;
         UCI's keeps the plain name. "uci" is true if it is UCI's. The metrics are NaN if they are
         missing or not finite. The versions of :data:`SOFTWARE` are empty if unknown. "used" is
-        false for a superseded record: there is a newer one of the same trial. "verified" is false
+        false for a superseded record: there is a newer one of the same trial. It is also false if
+    "at_best_rate" is: a learning rate that was tried, and is not the best. "verified" is false
         for an older record without a checksum. "notes" has a line on anything unusual in the run,
         and is empty otherwise.
     :param damaged: files that are not records, with the reasons.
@@ -96,7 +98,9 @@ def read(folder: Path) -> Records:
     trials = trials.assign(time=time).sort_values(
         ["time", "file"], na_position="first", ignore_index=True
     )
-    trials["used"] = ~trials.duplicated(_IDENTITY, keep="last")
+    newest = ~trials.duplicated(_IDENTITY, keep="last")
+    trials["at_best_rate"] = _at_best_rate(trials[newest]).reindex(trials.index, fill_value=True)
+    trials["used"] = newest & trials["at_best_rate"]
     return Records(
         trials.sort_values([*_IDENTITY, "time"], ignore_index=True),
         damaged,
@@ -143,7 +147,9 @@ def _row(path: Path) -> dict[str, Any]:
         **{name: _number(data.get(name)) for name in ("num_train", "num_test", "num_inputs")},
         "data_sha256": printable(sha256),
         "uci": name in UCI_SETS and sha256 == UCI_SETS[name].sha256,
+        "learning_rate": _number(budget.get("learning_rate")),
         "settings": json.dumps(trial.get("settings"), sort_keys=True),
+        "budget_name": budget["name"],
         "budget_numbers": json.dumps(budget, sort_keys=True),
         "file": printable(path.name),
     }
@@ -184,6 +190,18 @@ def _dataset_labels(trials: pd.DataFrame) -> "pd.Series[str]":
     return name.where(~several | trials["uci"], name + " (" + digits + ")")
 
 
+def _at_best_rate(trials: pd.DataFrame) -> "pd.Series[bool]":
+    """False where a sweep at best rates has tried a rate, and another one is better."""
+    found = pd.Series(True, trials.index)
+    of_best = trials[trials["budget_name"].map(is_of_best_rates)]
+    for _, rows in of_best.groupby(["budget", "dataset", "method"]):
+        tried = rows[rows["split"] == TRIED_ON].groupby("learning_rate")["elbo"].mean()
+        rate = best_rate(tried.to_dict())
+        if rate is not None:
+            found[rows.index] = rows["learning_rate"] == rate
+    return found
+
+
 def _budget_labels(budgets: "pd.Series[str]") -> dict[str, str]:
     """The budgets' names, each with its differences from others of the same name.
 
@@ -193,9 +211,10 @@ def _budget_labels(budgets: "pd.Series[str]") -> dict[str, str]:
     names = {}
     for text, budget in found.items():
         namesakes = [other for other in found.values() if other["name"] == budget["name"]]
+        same = CHOSEN if is_of_best_rates(budget["name"]) else ()
         differs = sorted(
             name
-            for name in set().union(*namesakes)
+            for name in set().union(*namesakes).difference(same)
             if any(other.get(name) != budget.get(name) for other in namesakes)
         )
         apart = ", ".join(f"{name}={json.dumps(budget.get(name))}" for name in differs)

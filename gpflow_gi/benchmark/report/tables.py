@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from tabulate import tabulate
 
-from gpflow_gi.benchmark.methods import in_order
+from gpflow_gi.benchmark.best_rates import has_rate
+from gpflow_gi.benchmark.methods import METHODS, in_order
 
 from .statistics import Metric, by_split, differences, least_difference, marks, of_dataset
 
@@ -95,6 +96,30 @@ def metric_table(trials: pd.DataFrame, metric: Metric) -> Table | None:
 
 def _footnote(metric: Metric, without: list[str]) -> str:
     return f"{NOTHING} No {metric.title}: {', '.join(without)}. {metric.missing}".rstrip()
+
+
+def rate_table(trials: pd.DataFrame) -> Table:
+    """The table of the methods' learning rates.
+
+    :param trials: trials of one budget, each method on each data set at one rate.
+    """
+    methods = in_order(trials["method"].unique())
+    rates = trials.groupby(["dataset", "method"])["learning_rate"].first()
+    rated = [name for name in methods if name not in METHODS or has_rate(METHODS[name])]
+    rows = [
+        (
+            dataset,
+            trials.loc[trials["dataset"] == dataset, "split"].nunique(),
+            [
+                Cell(f"{rates[dataset, name]:g}")
+                if name in rated and (dataset, name) in rates
+                else Cell(NOTHING)
+                for name in methods
+            ],
+        )
+        for dataset in sorted(trials["dataset"].unique())
+    ]
+    return Table(methods, rows)
 
 
 def difference_table(values: pd.DataFrame, metric: Metric, dataset: str) -> Table | None:
