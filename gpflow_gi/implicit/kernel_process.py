@@ -10,13 +10,14 @@ from gpflow.kernels import Kernel
 
 from ..core.process import Functions, Process
 from ..core.validation import positive_integer, shown
-from ..kernels import features
+from ..kernels import functions
 
 
 class KernelProcess(Process):
     """f(x) = warp(g(x)) with g ~ GP(0, k): a warped Gaussian process, one for each output.
 
-    Draws are sums of random features (Rahimi & Recht 2007), with new frequencies in each draw.
+    Draws are sums of random features (Rahimi & Recht 2007), with new frequencies in each draw;
+    of kernels with finitely many features, of those. Their means and covariances are the kernel's.
 
     >>> import gpflow
     >>> positive = KernelProcess(gpflow.kernels.Matern32(), 1, warp=tf.exp)
@@ -36,25 +37,24 @@ class KernelProcess(Process):
     ) -> None:
         """Set the kernel.
 
-        :param kernel: a GPflow kernel of one output that has features:
-            :class:`~gpflow_gi.models.FunctionDraws` lists them.
+        :param kernel: any of GPflow's kernels, sums and products of them, and
+            :class:`~gpflow_gi.kernels.BNNKernel`; but no White kernel, which is noise, no product
+            of several kernels of which more than one is an arc-cosine kernel, a convolutional one
+            or one with change points, and no periodic Matern or exponential kernel of several
+            inputs. One of several outputs has its own.
         :param input_dim: D, the number of columns of the inputs.
-        :param output_dim: P, the number of outputs, which are independent.
+        :param output_dim: P, the number of outputs, which are independent unless the kernel
+            mixes them.
         :param warp: an elementwise function; None for g itself.
         :param num_features: F, the number of random frequencies of each draw.
         :param seed: the seed of draws for which none is given, from 0 to 2^32 - 1.
-        :raises ValueError: if the kernel has no features or cannot take D columns, if a number is
+        :raises ValueError: if the kernel is none of these or cannot take D columns, if a number is
             not a positive integer, if `warp` changes the shape, or if the seed is not a seed.
         :raises TypeError: if `kernel` is not a kernel, or `warp` not a function.
         """
         super().__init__(input_dim, output_dim, seed)
         if not isinstance(kernel, Kernel):
             raise TypeError(f"kernel must be a GPflow kernel, but is {shown(kernel)}.")
-        if not features.has_features(kernel):
-            raise ValueError(
-                f"The kernel {type(kernel).__name__} cannot be drawn as functions; "
-                "gpflow_gi.models.FunctionDraws lists the kernels that can."
-            )
         if warp is not None and not callable(warp):
             raise TypeError(f"warp must be a function of a tensor, but is {shown(warp)}.")
         self.kernel = kernel
@@ -63,7 +63,7 @@ class KernelProcess(Process):
         self._check()
 
     def functions(self, num_draws: int, seed: tf.Tensor) -> Functions:
-        g = features.draw_function(
+        g = functions.draw_function(
             self.kernel, self.input_dim, [num_draws], self.output_dim, self.num_features, seed
         )
         warp = self.warp
@@ -75,6 +75,10 @@ class KernelProcess(Process):
             values = self.functions(2, self.own_seed)(
                 tf.zeros([3, self.input_dim], gpflow.default_float())
             )
+        except functions.NoFunctionError as error:
+            raise ValueError(
+                f"The kernel {type(self.kernel).__name__} cannot be drawn as functions: {error}."
+            ) from None
         except Exception as error:
             raise ValueError(
                 f"The kernel or the warp cannot take inputs of {self.input_dim} columns. "

@@ -48,7 +48,7 @@ def has_features(kernel: Kernel) -> bool:
     """
     if type(kernel) is Sum:
         return all(map(has_features, kernel.kernels))
-    return type(kernel) in _FINITE or _has_frequencies(kernel)
+    return type(kernel) in FINITE or has_frequencies(kernel)
 
 
 def draw_function(
@@ -79,12 +79,12 @@ def draw_function(
         ]
         return lambda X: tf.add_n([part(X) for part in parts])
     dtype = gpflow.default_float()
-    if type(kernel) in _FINITE:
-        features = _FINITE[type(kernel)]
+    if type(kernel) in FINITE:
+        features = FINITE[type(kernel)]
         K = features(kernel, tf.zeros([1, input_dim], dtype)).shape[-1]
         weights = standard_normal([*samples, K, num_outputs], seed, dtype)
         return lambda X: linalg.product(features(kernel, X), weights)
-    omega = _frequencies(kernel, input_dim, [*samples, num_features], fold_in(seed, 0))
+    omega = frequencies(kernel, input_dim, [*samples, num_features], fold_in(seed, 0))
     amplitude = tf.sqrt(_variance(kernel) / num_features)
     shape = [*samples, num_features, num_outputs]
     w, v = (amplitude * standard_normal(shape, fold_in(seed, i), dtype) for i in (1, 2))
@@ -96,7 +96,7 @@ def draw_function(
     return function
 
 
-_FINITE: dict[type, Callable[[Any, tf.Tensor], tf.Tensor]] = {
+FINITE: dict[type, Callable[[Any, tf.Tensor], tf.Tensor]] = {
     Linear: lambda kernel, X: kernel.slice(X)[0] * tf.sqrt(kernel.variance),
     BNNKernel: lambda kernel, X: (
         kernel.features(kernel.slice(X)[0]) * tf.sqrt(kernel.variance / kernel.num_features)
@@ -107,7 +107,7 @@ _FINITE: dict[type, Callable[[Any, tf.Tensor], tf.Tensor]] = {
 
 _Gamma: TypeAlias = Callable[[Any], tf.Tensor]
 
-_SCALES: dict[type, Callable[[Any, _Gamma], Any]] = {
+SCALES: dict[type, Callable[[Any, _Gamma], Any]] = {
     SquaredExponential: lambda kernel, gamma: 1.0,
     Matern12: lambda kernel, gamma: tf.math.rsqrt(gamma(0.5)),
     Matern32: lambda kernel, gamma: tf.math.rsqrt(gamma(1.5)),
@@ -121,18 +121,19 @@ rational quadratic kernel is a mixture of squared exponential ones (Rasmussen & 
 4.15 and 4.20)."""
 
 
-def _has_frequencies(kernel: Kernel) -> bool:
+def has_frequencies(kernel: Kernel) -> bool:
+    """True for stationary kernels, and products of them."""
     if type(kernel) is Product:
-        return all(map(_has_frequencies, kernel.kernels))
-    return type(kernel) is Constant or type(kernel) in _SCALES
+        return all(map(has_frequencies, kernel.kernels))
+    return type(kernel) is Constant or type(kernel) in SCALES
 
 
-def _frequencies(kernel: Any, input_dim: int, shape: list[int], seed: tf.Tensor) -> tf.Tensor:
+def frequencies(kernel: Any, input_dim: int, shape: list[int], seed: tf.Tensor) -> tf.Tensor:
     """Frequencies that multiply the D columns of the inputs, [*shape, D]."""
     if type(kernel) is Product:
         # A product of characteristic functions is the characteristic function of the sum.
         parts = enumerate(kernel.kernels)
-        return tf.add_n([_frequencies(k, input_dim, shape, fold_in(seed, i)) for i, k in parts])
+        return tf.add_n([frequencies(k, input_dim, shape, fold_in(seed, i)) for i, k in parts])
     dtype = gpflow.default_float()
     if type(kernel) is Constant:
         return tf.zeros([*shape, input_dim], dtype)
@@ -143,7 +144,7 @@ def _frequencies(kernel: Any, input_dim: int, shape: list[int], seed: tf.Tensor)
         return tf.random.stateless_gamma([*shape, 1], fold_in(seed, 1), a, a, dtype)
 
     normal = standard_normal([*shape, columns.shape[-1]], fold_in(seed, 0), dtype)
-    omega = normal * _SCALES[type(kernel)](kernel, gamma)
+    omega = normal * SCALES[type(kernel)](kernel, gamma)
     return tf.matmul(omega, columns, transpose_b=True)
 
 
