@@ -41,7 +41,7 @@ def airline(path: str | os.PathLike[str] | None = None) -> Table:
     a ``.npz`` of X [N, 8] and y [N], int16, and must have the SHA-256 ``52575598...``.
 
     :param path: the file; None for ``airline/airline.npz`` in the folder that the environment
-        variable ``GPFLOW_GI_DATA`` names.
+        variable ``GPFLOW_GI_DATA`` names, or beside that folder.
     :return: X [N, 8] and Y [N, 1]. Shuffle the rows before splitting them.
     :raises TypeError: if `path` is neither text nor a path.
     :raises DataError: if the file is not there, cannot be read or is another.
@@ -53,7 +53,12 @@ def airline(path: str | os.PathLike[str] | None = None) -> Table:
                 f"The airline data cannot be downloaded. Set {MIRROR} to a folder that holds "
                 f"{AIRLINE_FILE}, or give its path."
             )
-        path = Path(folder).expanduser() / AIRLINE_FILE
+        # That variable may name the folder of the UCI sets, beside which that of flights may be.
+        places = [
+            place / AIRLINE_FILE
+            for place in (Path(folder).expanduser(), Path(folder, "..").resolve())
+        ]
+        path = next((place for place in places if place.is_file()), places[0])
     file = file_path("path", path)
     try:
         content = file.read_bytes()

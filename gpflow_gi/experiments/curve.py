@@ -91,9 +91,21 @@ def _rows(table: Table, settings: Settings, seed: int) -> Rows:
     order = np.random.default_rng(seed).permutation(len(table.X))
     test, train = np.split(order, [settings.num_test])
     train = train[: settings.most_rows]
-    rows = NarrowRows(*(values[train].astype(np.float32) for values in (table.X, table.Y)))
+    rows = NarrowRows(*(_narrow(values, train) for values in (table.X, table.Y)))
     inputs, targets = (Standardiser(*scales) for scales in rows.scales)
     return Rows(rows, inputs.transform(table.X[test]), table.Y[test], targets)
+
+
+def _narrow(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Some rows as float32, without a copy of all of them as float64."""
+    found = np.empty((len(rows), values.shape[1]), np.float32)
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        found[part] = values[rows[part]]
+    return found
+
+
+_ROWS_AT_ONCE = 100_000
 
 
 def _model(method: Method, rows: NarrowRows, settings: Settings, seed: int) -> Any:

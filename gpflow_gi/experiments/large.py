@@ -189,7 +189,7 @@ def hash_of(table: Table) -> str:
     """The SHA-256 of a table's numbers."""
     found = hashlib.sha256()
     for values in (table.X, table.Y):
-        found.update(np.ascontiguousarray(values).tobytes())
+        found.update(np.ravel(values).data)
     return found.hexdigest()
 
 

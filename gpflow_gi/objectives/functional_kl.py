@@ -12,7 +12,7 @@ import tensorflow as tf
 from ..core.callables import name_of, reason_of
 from ..core.jitter import jitter_scales
 from ..core.random import fold_in, standard_normal
-from ..core.validation import non_negative_number, positive_integer, positive_number
+from ..core.validation import finite_array, non_negative_number, positive_integer, positive_number
 from ..inference import WeightPosterior
 from ..layers import Layer
 from ..models import DeepGP
@@ -46,6 +46,8 @@ class FunctionalKL(Objective):
     :param num_draws: R, draws of q and of the prior in each step.
     :param noise: standard deviation of the noise on the draws, in the units of f.
     :param share: share of the sum of all eigenvalues that the used ones have.
+    :param box: least and largest value of each input for the points, two of [D]; by default those
+        of the training inputs. Batches of a ``tf.data.Dataset`` do not show them: give it then.
     :raises TypeError: if an argument is of the wrong type.
     :raises ValueError: if a number is invalid.
     """
@@ -60,6 +62,7 @@ class FunctionalKL(Objective):
         num_draws: int = 100,
         noise: float = 0.01,
         share: float = 0.99,
+        box: tuple[Any, Any] | None = None,
     ) -> None:
         if not callable(measurement_points):
             measurement_points = positive_integer("measurement_points", measurement_points)
@@ -72,8 +75,9 @@ class FunctionalKL(Objective):
         self.share = positive_number("share", share)
         if self.share > 1.0:
             raise ValueError(f"share must be at most 1, but is {self.share:g}.")
-        self.box: tuple[np.ndarray, np.ndarray] | None = None
-        """The least and the largest training input in each column, two of [D]."""
+        self.box = None if box is None else _checked(box)
+        # A function makes all points itself.
+        self.needs_box = box is None and not callable(measurement_points)
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -85,10 +89,13 @@ class FunctionalKL(Objective):
 
     def build(self, model: Any, data: Batch) -> None:
         X = model.check_inputs(data[0])
-        self.box = tf.reduce_min(X, axis=0).numpy(), tf.reduce_max(X, axis=0).numpy()
         points = self.measurement_points
         if callable(points):
             _check_points(points, X[:2])
+        elif self.box is not None and len(self.box[0]) != X.shape[1]:
+            raise ValueError(
+                f"box has {len(self.box[0])} columns, but the inputs have {X.shape[1]}."
+            )
 
     def terms(self, model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor) -> Terms:
         draws = draws_for(model, batch, num_samples, seed)
@@ -111,7 +118,7 @@ class FunctionalKL(Objective):
     def _points(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         if callable(self.measurement_points):
             return tf.cast(self.measurement_points(X, seed), X.dtype)
-        assert self.box is not None, "build comes first"
+        assert self.box is not None, "found before build"
         B, D = X.shape
         from_rows = min(self.measurement_points // 2, B)
         order = tf.argsort(tf.random.stateless_uniform([B], fold_in(seed, 0)))
@@ -119,6 +126,13 @@ class FunctionalKL(Objective):
         shape = [self.measurement_points - from_rows, D]
         u = tf.random.stateless_uniform(shape, fold_in(seed, 1), dtype=X.dtype)
         return tf.concat([tf.gather(X, order[:from_rows]), least + (most - least) * u], axis=0)
+
+
+def _checked(box: Any) -> tuple[np.ndarray, np.ndarray]:
+    least, most = finite_array("box", box, (2, None))
+    if np.any(least > most):
+        raise ValueError("box must have the least value of each input first, then the largest.")
+    return least, most
 
 
 def prior_draws(model: Any) -> PriorDraws:

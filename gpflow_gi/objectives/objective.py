@@ -55,6 +55,13 @@ class Objective(ABC):
     """Variables that :meth:`auxiliary_loss` trains, such as those of a classifier: one step of
     `auxiliary_optimizer` after each step of the model. They are saved in checkpoints."""
 
+    box: tuple[Any, Any] | None = None
+    """The least and the largest training input in each column, two of [D]; found before
+    :meth:`build` if :attr:`needs_box` is True."""
+
+    needs_box: bool = False
+    """True for an objective that needs :attr:`box`."""
+
     auxiliary_optimizer: Any = None
     """The Keras optimizer of `auxiliary_variables`, of ``gpflow.keras.tf_keras.optimizers``."""
 
@@ -82,7 +89,8 @@ class Objective(ABC):
         It is called once before training, after :meth:`check`.
 
         :param model: the model to be trained.
-        :param data: X [N, D] and Y [N, Q], all rows.
+        :param data: X and Y: all rows of arrays, the first batch of a ``tf.data.Dataset``, the
+            first thousand rows of :class:`gpflow_gi.training.NarrowRows`.
         :raises ValueError: if the objective was built for another kind of model before.
         """
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..core.validation import check_rank, check_same_rows, positive_integer, real_array
 
-_ROWS_AT_ONCE = 100_000
+_ROWS_AT_ONCE, _MOST_FIRST = 100_000, 1000
 
 Batch = tuple[tf.Tensor, tf.Tensor]
 
@@ -116,6 +116,20 @@ class NarrowRows:
         X, Y = (rows.numpy()[index] for rows in self.tensors)
         X, Y = self.converted(tf.constant(X), tf.constant(Y))
         return X.numpy(), Y.numpy()
+
+    @property
+    def first(self) -> Batch:
+        """The first thousand rows as a step sees them, X [B, D] and Y [B, Q]."""
+        X, Y = (rows[:_MOST_FIRST] for rows in self.tensors)
+        return self.converted(X, Y)
+
+    @property
+    def box(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The least and the largest input of each column as a step sees them, two of [D]."""
+        X, Y = self.tensors
+        ends = tf.stack([tf.reduce_min(X, axis=0), tf.reduce_max(X, axis=0)])
+        least, most = self.converted(ends, Y[:2])[0].numpy()
+        return least, most
 
     def checksum(self) -> int:
         """A checksum of the means and standard deviations."""

@@ -79,8 +79,10 @@ class Run:
             check_augment(objective.augment, data[0][:batch_size])
 
         replicas.check_variables("model", model.variables)
+        if objective.needs_box:
+            objective.box = _box(objective, model, narrow or data[0], is_dataset)
         with replicas.scope():
-            objective.build(model, data if narrow is None else narrow.converted(*data))
+            objective.build(model, data if narrow is None else narrow.first)
             if objective.auxiliary_optimizer is not None:
                 objective.auxiliary_optimizer.build(list(objective.auxiliary_variables))
         replicas.check_variables("objective", variables_of(objective))
@@ -301,6 +303,24 @@ class Run:
     def _save(self) -> None:
         if self._checkpoints is not None:
             self._checkpoints.save(self.record)
+
+
+def _box(
+    objective: Any, model: Any, rows: tf.Tensor | NarrowRows, is_batch: bool
+) -> tuple[Any, Any]:
+    """The least and the largest training input in each column, two of [D].
+
+    :raises ValueError: if there is only a batch of them.
+    """
+    if is_batch:
+        raise ValueError(
+            f"{type(objective).__name__} needs the least and the largest training input in each "
+            "column, which batches of a dataset do not show: give it box=(least, most)."
+        )
+    if isinstance(rows, NarrowRows):
+        return rows.box
+    X = model.check_inputs(rows)
+    return tf.reduce_min(X, axis=0).numpy(), tf.reduce_max(X, axis=0).numpy()
 
 
 def _check_narrow(rows: NarrowRows, model: Any, objective: Any) -> None:

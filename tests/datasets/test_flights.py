@@ -29,6 +29,10 @@ def test_the_airline_file_is_known_by_its_hash(tmp_path, monkeypatch):
     for path in (None, file):
         with pytest.raises(DataError, match="7 bytes have the SHA-256"):
             airline(path)
+    (tmp_path / "uci").mkdir()  # beside which the folder of flights is
+    monkeypatch.setenv("GPFLOW_GI_DATA", str(tmp_path / "uci"))
+    with pytest.raises(DataError, match="7 bytes have the SHA-256"):
+        airline()
 
 
 @pytest.mark.longest

@@ -126,7 +126,7 @@ def test_measurement_points_are_from_the_rows_and_the_box(rng):
     X, Y = random_data(rng, N=30)
     model = random_bnn(rng, ["factorised", "factorised"], num_data=30)
     objective = FunctionalKL(10)
-    objective.build(model, (X, Y))
+    gi.fit(model, (X, Y), steps=1, batch_size=5, objective=objective, progress=False)
     rows = tf.constant(X[:8])
     points = objective._points(rows, as_seed(0)).numpy()
     assert points.shape == (10, 2)
@@ -137,6 +137,33 @@ def test_measurement_points_are_from_the_rows_and_the_box(rng):
     assert not np.any(np.isin(others, X))
     assert np.any(objective._points(rows, as_seed(1)).numpy() != points)
     assert objective._points(rows[:2], as_seed(0)).shape == [10, 2]
+
+
+def test_the_box_is_that_of_the_data_wherever_they_are(rng):
+    X, Y = random_data(rng, N=30)
+    settings = {"steps": 1, "progress": False}
+
+    def model():
+        return random_bnn(np.random.default_rng(0), ["factorised"] * 2, num_data=30)
+
+    objective = FunctionalKL(10)
+    gi.fit(model(), (X, Y), batch_size=5, objective=objective, **settings)
+    np.testing.assert_array_equal(objective.box, [X.min(0), X.max(0)])
+    rows = gi.training.NarrowRows(X, Y, standardise_inputs=False)
+    gi.fit(model(), rows, batch_size=5, objective=objective, **settings)
+    np.testing.assert_allclose(objective.box, [X.min(0), X.max(0)])
+    batches = tf.data.Dataset.from_tensor_slices((X, Y)).batch(5, drop_remainder=True).repeat()
+    with pytest.raises(ValueError, match="batches of a dataset do not show: give it box="):
+        gi.fit(model(), batches, objective=FunctionalKL(10), **settings)
+    given = FunctionalKL(10, box=([-9.0, -9.0], [9.0, 9.0]))
+    gi.fit(model(), batches, objective=given, **settings)
+    np.testing.assert_array_equal(given.box, [[-9.0, -9.0], [9.0, 9.0]])
+    everywhere = FunctionalKL(lambda X, seed: X)  # needs none
+    gi.fit(model(), batches, objective=everywhere, **settings)
+    with pytest.raises(ValueError, match="box must have the least"):
+        FunctionalKL(box=([1.0], [0.0]))
+    with pytest.raises(ValueError, match="box has 1 columns, but the inputs have 2"):
+        gi.fit(model(), (X, Y), objective=FunctionalKL(box=([0.0], [1.0])), **settings)
 
 
 @pytest.mark.parametrize("kind", ["weights", "network", "deep GP"])

@@ -71,6 +71,43 @@ def test_rows_that_come_in_parts(rng, tmp_path):
     assert rows.tensors[0].dtype == tf.float32
 
 
+def test_rows_of_a_file_of_parquet_are_read_in_parts(rng, tmp_path):
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+    from pyarrow.parquet import ParquetFile
+
+    X, Y = counts(rng)
+    frame = pd.DataFrame(np.hstack([X, Y]), columns=["a", "b", "y"])
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=8)
+    frames = (part.to_pandas() for part in ParquetFile(tmp_path / "rows.parquet").iter_batches(8))
+    parts = ((frame[["a", "b"]], frame[["y"]]) for frame in frames)
+    rows = NarrowRows.from_batches(parts, 30, dtype=np.int16)
+    np.testing.assert_array_equal(rows.tensors[0], X)
+    np.testing.assert_array_equal(rows.tensors[1], Y)
+
+
+def test_training_converts_the_rows_of_steps_alone(rng, monkeypatch):
+    """Never the whole table: it is the largest object of a process that trains."""
+    rows = NarrowRows(*counts(rng, 3000))
+    converted, converts = [], NarrowRows.converted
+
+    def spy(self, X, Y):
+        converted.append(X.shape[0])
+        return converts(self, X, Y)
+
+    monkeypatch.setattr(NarrowRows, "converted", spy)
+    gi.fit(model(3000), rows, steps=2, batch_size=8, progress=False)
+    assert converted and max(converted) <= 1000
+
+
+def test_the_box_is_that_of_all_rows(rng):
+    rows = NarrowRows(*counts(rng, 3000))
+    X, Y = rows.standardised(slice(None))
+    np.testing.assert_allclose(rows.box, [X.min(axis=0), X.max(axis=0)], rtol=1e-12)
+    np.testing.assert_allclose(rows.first[0], X[:1000])
+    np.testing.assert_allclose(rows.first[1], Y[:1000])
+
+
 def test_errors(rng):
     X, Y = counts(rng)
     with pytest.raises(ValueError, match="same number of rows"):
