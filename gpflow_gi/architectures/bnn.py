@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 from gpflow.likelihoods import Gaussian, Likelihood
 
-from ..core.random import as_seed, fold_in
+from ..core.random import fold_in, start_seed
 from ..core.validation import (
     finite_array,
     numpy_seed,
@@ -181,6 +181,6 @@ def build_bnn(
 def _implicit(network: DeepGP, num_samples: int, seed: int) -> Implicit:
     """All weights as a network of noise, which starts around a draw from the prior."""
     space = WeightSpace(network)
-    mean = space.draw_prior(1, fold_in(as_seed(seed), 0))[0].numpy()
+    mean = space.draw_prior(1, fold_in(start_seed(seed), -1))[0].numpy()
     sampler = NoiseNetwork(space.size, mean=mean, seed=seed)
     return Implicit(network, sampler, num_samples=num_samples)

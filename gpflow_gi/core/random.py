@@ -22,6 +22,10 @@ _STEP = 0x9E3779B97F4A7C15
 """The fractional part of the golden ratio times 2^64: the increment of SplitMix64."""
 
 
+_START = -0x5EED
+"""The stream of starts; those of a run count steps from 0, and replicas down from -1."""
+
+
 def as_seed(seed: Seed = None) -> tf.Tensor:
     """Return `seed` as the pair of integers that TensorFlow's stateless operations take.
 
@@ -62,6 +66,15 @@ def fold_in(seed: Any, counter: Any) -> Any:
     if isinstance(seed, RowSeed):
         return RowSeed(fold_in(seed.seed, counter), seed.keys)
     return tf.random.fold_in(seed, tf.cast(counter, tf.int32))
+
+
+def start_seed(seed: Seed) -> tf.Tensor:
+    """A seed for variables at their start, apart from all streams of a run with the same seed.
+
+    :param seed: as for :func:`as_seed`.
+    :return: [2], int32.
+    """
+    return fold_in(as_seed(seed), _START)
 
 
 def split(seed: tf.Tensor, num: int) -> list[tf.Tensor]:

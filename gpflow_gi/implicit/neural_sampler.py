@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ..core.perceptron import Perceptron
 from ..core.process import Functions, Process
-from ..core.random import as_seed, fold_in, standard_normal
+from ..core.random import fold_in, standard_normal, start_seed
 from ..core.validation import positive_integer, widths_of_layers
 from ..kernels.nonlinearities import Nonlinearity, as_nonlinearity
 
@@ -57,7 +57,7 @@ class NeuralSampler(Process):
         self.noise_dim = positive_integer("noise_dim", noise_dim)
         self.rank = None if rank is None else positive_integer("rank", rank)
         widths, function = widths_of_layers(widths), as_nonlinearity(nonlinearity)
-        start = fold_in(as_seed(self.seed), 1)  # stream 0 is for draws
+        start = start_seed(self.seed)
         D, P, noise = self.input_dim, self.output_dim, self.noise_dim
         if self.rank is None:
             self.network = Perceptron(D + noise, P, widths, function, fold_in(start, 0))

@@ -12,7 +12,7 @@ import tensorflow as tf
 from ..core.adam import Adam
 from ..core.estimate import Estimate
 from ..core.perceptron import Perceptron
-from ..core.random import Seed, as_seed, fold_in, standard_normal
+from ..core.random import Seed, as_seed, fold_in, standard_normal, start_seed
 from ..core.validation import (
     non_negative_number,
     positive_integer,
@@ -98,7 +98,7 @@ class DensityRatioKL(Objective):
     def build(self, model: Any, data: Batch) -> None:
         size = drawn_variables(model).size
         if self.log_ratio is None:
-            self.log_ratio = new_classifier(size, self.classifier, tf.constant(self.seed))
+            self.log_ratio = new_classifier(size, self.classifier, start_seed(self.seed))
             self.auxiliary_variables = self.log_ratio.trainable_variables
         elif self.log_ratio.weights[0].shape[0] != size:
             raise ValueError(

@@ -12,6 +12,7 @@ from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import check_data, positive_integer
 from ..models.finite import check_outputs
 from .elbo import Elbo
+from .objective import refuse_objective
 
 _SAMPLES_AT_ONCE = 10
 _ROWS_AT_ONCE = 1000
@@ -32,7 +33,7 @@ def estimate_elbo(
     :param seed: seed of the samples, an integer or a pair of integers.
     :return: the bound in nats, for all rows together. The standard error is 0 for a bound that is
         not sampled, NaN for one sample.
-    :raises TypeError: if the model has no such bound.
+    :raises TypeError: if the model has no such bound, or is an objective.
     :raises ValueError: if `num_samples` is not positive, is given for an SVGP, or is None although
         the bound is sampled; if `seed` is not a seed; if the data do not fit the model or are not
         finite; or if the bound is NaN or minus infinity.
@@ -44,6 +45,7 @@ def estimate_elbo(
     >>> standard_error < 1.0
     True
     """
+    refuse_objective(model)
     if num_samples is not None:
         num_samples = positive_integer("num_samples", num_samples)
     X, Y = check_data(data, missing=getattr(model, "missing", None) == "ignore")
@@ -108,10 +110,11 @@ def estimate_iwbo(
     :param num_repeats: number of repetitions.
     :param seed: seed of the samples, an integer or a pair of integers.
     :return: the bound in nats, for all rows together. The standard error is NaN for one repetition.
-    :raises TypeError: if the model has no importance weights.
+    :raises TypeError: if the model has no importance weights, or is an objective.
     :raises ValueError: as :meth:`gpflow_gi.models.Predictive.iwbo`, if `num_repeats` is not
         positive, or if the bound is minus infinity.
     """
+    refuse_objective(model)
     if not hasattr(model, "iwbo"):
         raise TypeError(
             "model must be one of this library's, such as gpflow_gi.models.DeepGP, but is a "

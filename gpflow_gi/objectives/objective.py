@@ -121,3 +121,15 @@ class Objective(ABC):
         if warmup == 0:
             return weight
         return weight * tf.minimum(tf.cast(step + 1, weight.dtype) / warmup, 1.0)
+
+
+def refuse_objective(model: Any) -> None:
+    """Refuse an objective in the place of a model whose evidence is to be bounded.
+
+    :raises TypeError: if it is one.
+    """
+    if isinstance(model, Objective):
+        raise TypeError(
+            f"{type(model).__name__} is an objective of training, which need not be a bound on the "
+            "evidence; its values are in the record of gpflow_gi.fit. For a bound, give the model."
+        )

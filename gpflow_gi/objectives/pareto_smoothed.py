@@ -8,6 +8,7 @@ from ..core.estimate import Estimate
 from ..core.pareto import smoothed
 from ..core.random import Seed
 from ..core.validation import positive_integer
+from .objective import refuse_objective
 
 
 class ParetoSmoothed(NamedTuple):
@@ -50,11 +51,12 @@ def pareto_smoothed(
     :param num_samples: S, at least 25.
     :param seed: seed of the samples.
     :return: bounds, an estimate of the log evidence, and k-hat, in nats.
-    :raises TypeError: if the model has no importance weights.
+    :raises TypeError: if the model has no importance weights, or is an objective.
     :raises ValueError: as :meth:`gpflow_gi.models.Predictive.log_importance_weights`, or if there
         are too few samples.
     :raises NoDensityError: if the posterior has no density.
     """
+    refuse_objective(model)
     if not hasattr(model, "log_importance_weights"):
         raise TypeError(
             "model must be one of this library's, such as gpflow_gi.models.DeepGP, but is a "

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..core.perceptron import Perceptron
-from ..core.random import as_seed, fold_in, standard_normal
+from ..core.random import as_seed, standard_normal, start_seed
 from ..core.validation import finite_array, numpy_seed, positive_integer, widths_of_layers
 from ..kernels.nonlinearities import Nonlinearity, as_nonlinearity
 
@@ -56,7 +56,7 @@ class NoiseNetwork(gpflow.Module):
             self.output_dim,
             widths_of_layers(widths),
             as_nonlinearity(nonlinearity),
-            fold_in(as_seed(numpy_seed("seed", seed)), 0),
+            start_seed(numpy_seed("seed", seed)),
         )
         mean = np.zeros(self.output_dim) if mean is None else mean
         self.network.biases[-1].assign(finite_array("mean", mean, (self.output_dim,)))

@@ -75,6 +75,22 @@ def test_what_was_not_tried_needs_no_footnote(trials):
     assert not results(found).splitlines()[-1].startswith("–")
 
 
+def test_methods_of_other_objectives_are_named_below_the_bound(tmp_path):
+    settings = {"vip": {"objective": {"name": "AlphaEnergy", "alpha": 0.5}}, "svgp": {}}
+    folder = write(
+        tmp_path,
+        *(
+            record("a", split, method, 0.0, elbo=-1.0, rmse=1.0, settings=of)
+            for method, of in settings.items()
+            for split in range(2)
+        ),
+    )
+    trials = read(folder).trials
+    found = metric_table(trials, METRICS["elbo"])
+    assert found.footnote == "Trained by another objective than this bound: vip (AlphaEnergy)."
+    assert metric_table(trials, METRICS["rmse"]).footnote == ""
+
+
 def test_footnotes_fit_a_terminal(tmp_path):
     names = [f"method-number-{i}" for i in range(9)]
     records = [record("a", 0, name, -1.0) for name in names]

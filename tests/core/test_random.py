@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gpflow_gi.core.random import as_seed, fold_in, split, standard_normal
+from gpflow_gi.core.random import as_seed, fold_in, split, standard_normal, start_seed
 
 INTEGERS = [0, 5, -5, 2**31, 2**32 + 5, -(2**40), 2**63 - 1]
 
@@ -92,6 +92,15 @@ def test_streams_differ() -> None:
     children += [tuple(child.numpy()) for seed in seeds for child in split(seed, 50)]
     assert len(set(children)) == 200
     np.testing.assert_array_equal(fold_in(seeds[0], 3), fold_in(seeds[0], tf.constant(3, tf.int64)))
+
+
+def test_starts_are_a_stream_of_their_own() -> None:
+    for seed in (0, 7, [3, 4]):
+        start = start_seed(seed).numpy().tolist()
+        run = as_seed(seed)
+        of_run = [run, *(fold_in(run, t) for t in range(-20, 2000))]
+        of_step = [fold_in(fold_in(run, 0), i) for i in range(-20, 50)]
+        assert start not in [one.numpy().tolist() for one in of_run + of_step]
 
 
 def test_standard_normal() -> None:

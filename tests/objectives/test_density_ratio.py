@@ -8,11 +8,11 @@ import pytest
 import tensorflow as tf
 
 import gpflow_gi as gi
-from gpflow_gi.core.random import as_seed, fold_in, standard_normal
+from gpflow_gi.core.random import as_seed, fold_in, standard_normal, start_seed
 from gpflow_gi.inference import Gaussian, Implicit, WeightSpace
 from gpflow_gi.models import NoDensityError
 from gpflow_gi.objectives import DensityRatioKL, classifier_kl
-from gpflow_gi.objectives.density_ratio import classifier_loss
+from gpflow_gi.objectives.density_ratio import classifier_loss, new_classifier
 from gpflow_gi.training.progress import describe
 
 from ..builders import mean_and_standard_error, random_bnn, random_data
@@ -77,6 +77,7 @@ def test_the_contrast_is_exact_for_a_gaussian(rng):
     data = random_data(rng)
     objective.build(model, data)
     objective.log_ratio.weights[0].assign(np.zeros([len(m), 1]))
+    objective.log_ratio.biases[0].assign([0.0])
     mean, error = second_terms(objective, model, data)
     true = 0.5 * np.sum(0.01**2 + m**2 - 1 - 2 * np.log(0.01))
     # Moments of the same draws replace those of q: L / S of bias.
@@ -90,6 +91,7 @@ def test_the_contrast_is_a_constant_of_the_gradient(rng):
     data = random_data(rng)
     objective.build(model, data)
     objective.log_ratio.weights[0].assign(np.zeros([len(m), 1]))
+    objective.log_ratio.biases[0].assign([0.0])
     with tf.GradientTape() as tape:
         _, kl = objective.terms(model, tuple(map(tf.constant, data)), 1, as_seed(0))
     (gradient,) = tape.gradient(kl, model.sampler.trainable_variables)
@@ -243,7 +245,12 @@ def test_a_network_of_noise_is_built_saved_and_loaded(rng, tmp_path):
     model = gi.architectures.build_bnn(X, Y, widths=(3,), inference="implicit", seed=1)
     theta, log_q = model.sample(5, as_seed(0))
     assert theta.shape == [5, WeightSpace(model.network).size] and log_q is None
-    np.testing.assert_allclose(np.std(theta), 0.6, atol=0.35)  # about the prior's 1
+    starts = [
+        gi.architectures.build_bnn(X, Y, widths=(3,), inference="implicit", seed=seed)
+        for seed in range(10)
+    ]
+    spread = np.std([start.sample(5, as_seed(0))[0] for start in starts])
+    assert 0.7 < spread < 1.5  # about the prior's 1
     gi.save(model, tmp_path / "model")
     loaded = gi.load(tmp_path / "model")
     for one, other in zip(loaded.predict_y(X, 4, 0), model.predict_y(X, 4, 0), strict=True):
@@ -252,3 +259,34 @@ def test_a_network_of_noise_is_built_saved_and_loaded(rng, tmp_path):
     gi.save(model, tmp_path / "spoiled")
     with pytest.raises(gi.persistence.LoadError, match="sampler"):
         gi.load(tmp_path / "spoiled")
+
+
+def test_the_start_shares_no_random_numbers_with_the_first_step():
+    """With one seed for both, as by default."""
+    X = np.linspace(-1.0, 1.0, 12)[:, None]
+    starts, steps = [], []
+
+    def of_start(weights):
+        starts.append(weights.numpy().ravel()[:20])
+
+    model = gi.architectures.build_bnn(X, X, inference="implicit")
+    of_start(model.sampler.network.weights[0])
+    of_start(gi.implicit.NeuralSampler(1).network.weights[0])
+    objective = DensityRatioKL(num_draws=5)
+
+    def noise(S, seed):
+        found = standard_normal([S, 100], as_seed(seed), tf.float64)
+        tf.py_function(lambda drawn: steps.append(drawn.numpy().ravel()[:20]), [found], [])
+        return model.sampler.network(found)
+
+    other = gi.inference.Implicit(model.network, noise)
+    gi.fit(other, (X, X), steps=1, objective=objective, progress=False)
+    # The classifier's start, before its first step moved it by its rate at most
+    of_start(new_classifier(other.space.size, (50, 50), start_seed(0)).weights[0])
+    before = new_classifier(other.space.size, (50, 50), start_seed(objective.seed))
+    np.testing.assert_allclose(objective.log_ratio.weights[0], before.weights[0], atol=2e-3)
+    assert len(steps) >= 3  # the check of the sampler, the data term, the comparisons
+    for start in starts:
+        for step in steps[1:]:
+            # Weights are normal numbers times a scale.
+            assert abs(np.corrcoef(start, step)[0, 1]) < 0.9

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import gpflow_gi as gi
 from gpflow_gi.architectures import build_bnn, build_deep_gp, build_sparse_gp
 from gpflow_gi.objectives import estimates as bounds
 
@@ -71,3 +72,20 @@ def test_what_has_no_such_bound_is_refused():
         bounds.estimate_elbo(model, (X[:0], Y[:0]))
     with pytest.raises(TypeError, match="is a SVGP, which has no importance weights"):
         bounds.estimate_iwbo(build_sparse_gp(X, Y, 5), (X, Y))
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        gi.objectives.AlphaEnergy(0.5),
+        gi.objectives.DensityRatioKL(),
+        gi.objectives.FunctionalKL(),
+    ],
+)
+@pytest.mark.parametrize(
+    "bound", [gi.bounds.estimate_elbo, gi.bounds.estimate_iwbo, gi.bounds.pareto_smoothed]
+)
+def test_an_objective_is_refused_as_a_bound(bound, objective):
+    name = type(objective).__name__
+    with pytest.raises(TypeError, match=f"{name} is an objective of training, which need not be a"):
+        bound(objective, (np.zeros((3, 1)), np.zeros((3, 1))))

@@ -1,5 +1,6 @@
 """Tables of means with their errors: their cells as text, and as Markdown."""
 
+import json
 import math
 import textwrap
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from tabulate import tabulate
 
 from gpflow_gi.benchmark.best_rates import has_rate
 from gpflow_gi.benchmark.methods import METHODS, in_order
+from gpflow_gi.core.printable import printable
 
 from .statistics import Metric, by_split, differences, least_difference, marks, of_dataset
 
@@ -91,7 +93,24 @@ def metric_table(trials: pd.DataFrame, metric: Metric) -> Table | None:
             for method in methods
         ]
         rows.append((str(dataset), int(n.max()), cells))
-    return Table(methods, rows, _footnote(metric, in_order(without)) if without else "")
+    notes = [_footnote(metric, in_order(without))] if without else []
+    if metric.name == "elbo":
+        notes += _of_other_objectives(trials)
+    return Table(methods, rows, " ".join(notes))
+
+
+def _of_other_objectives(trials: pd.DataFrame) -> list[str]:
+    """A sentence on methods whose training maximises another objective than the bound."""
+    found: dict[str, str] = {}
+    for row in trials[["method", "settings"]].drop_duplicates().itertuples():
+        settings = json.loads(str(row.settings))
+        objective = settings.get("objective") if isinstance(settings, dict) else None
+        if isinstance(objective, dict):
+            found[str(row.method)] = printable(str(objective.get("name")))
+    if not found:
+        return []
+    named = ", ".join(f"{name} ({found[name]})" for name in in_order(found))
+    return [f"Trained by another objective than this bound: {named}."]
 
 
 def _footnote(metric: Metric, without: list[str]) -> str:
