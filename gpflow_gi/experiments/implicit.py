@@ -20,6 +20,7 @@ from gpflow_gi.architectures import build_bnn, build_deep_gp, build_sip, build_v
 from gpflow_gi.experiments.mixture_data import RANGE, Rows, branches, log_density
 from gpflow_gi.implicit import NetworkProcess
 from gpflow_gi.inference import Target, WeightPosterior, nuts
+from gpflow_gi.inference.convergence import Convergence
 from gpflow_gi.metrics import mixture_log_density
 from gpflow_gi.metrics.held_out import HeldOut, predictive_components
 from gpflow_gi.objectives import AlphaEnergy, DensityRatioKL, FunctionalKL, Objective
@@ -54,9 +55,9 @@ class Settings:
     num_inputs: int = 161
     nuts: Mapping[str, Any] = field(
         default_factory=lambda: {
-            "num_chains": 2,
+            "num_chains": 4,
             "num_draws": 50,
-            "num_adaptation_steps": 100,
+            "num_adaptation_steps": 150,
             "max_tree_depth": 6,
         }
     )
@@ -120,7 +121,8 @@ def run(
     """Train and measure every method; see :mod:`gpflow_gi.experiments.study`.
 
     :return: "settings", "problem", "data" ("x", "y"), "inputs", "true_log_density" of the test
-        rows, mean, and "methods" with "name", "log_density" and "crps" of the test rows, means in
+        rows, mean, "r_hat", the largest split R-hat of NUTS' functions at the inputs, and "methods"
+        with "name", "log_density" and "crps" of the test rows, means in
         units of y, "noise_deviation", "prior" draws and "prediction" draws at the inputs, each
         [draws, inputs], "seconds", and, for bimodal data, "both_modes", the share of inputs with
         separate branches where the predictive density has both.
@@ -151,7 +153,9 @@ def run(
             learned = model
     announce(NUTS)
     started = time.perf_counter()
-    exact = _nuts(learned, rows.standardised, settings, seed)
+    exact, num_chains = _nuts(learned, rows.standardised, settings, seed)
+    f, _ = exact.at(rows.inputs.transform(inputs))
+    r_hat, _ = Convergence.of({"f": f[..., 0]}, num_chains).worst_r_hat()
     seconds = time.perf_counter() - started
     prior = next(one["prior"] for one in found if one["name"] == PRIOR_OF)
     found.append({"name": NUTS, "prior": prior, **measure(exact, rows, inputs), "seconds": seconds})
@@ -161,6 +165,7 @@ def run(
         "data": {"x": rows.train[0][:, 0].tolist(), "y": rows.train[1][:, 0].tolist()},
         "inputs": inputs[:, 0].tolist(),
         "true_log_density": float(np.mean(log_density(data, *rows.test))),
+        "r_hat": r_hat,
         "methods": found,
         "num_separate": int(np.sum(separate(inputs))) if data == "bimodal" else 0,
     }
@@ -236,8 +241,11 @@ def _drawn(prior: np.ndarray, rows: Rows) -> dict[str, Any]:
     return {"prior": [rows.targets.inverse(one[:, None])[:, 0].tolist() for one in prior]}
 
 
-def _nuts(model: Any, data: Any, settings: Settings, seed: int) -> _Components:
-    """NUTS of the network whose weights have the learned prior, with the learned noise."""
+def _nuts(model: Any, data: Any, settings: Settings, seed: int) -> tuple[_Components, int]:
+    """NUTS of the network whose weights have the learned prior, with the learned noise.
+
+    :return: predictions, with a component for each draw, chain after chain; the number of chains.
+    """
     process: NetworkProcess = model.layers[0].process
     X, Y = (tf.constant(one) for one in data)
     noise = model.likelihood.variance.numpy()
@@ -257,7 +265,7 @@ def _nuts(model: Any, data: Any, settings: Settings, seed: int) -> _Components:
         f = process.functions_of(z)(tf.constant(rows)).numpy()
         return f, np.full_like(f, noise)
 
-    return _Components(at, float(np.sqrt(noise)))
+    return _Components(at, float(np.sqrt(noise))), drawn.num_chains
 
 
 def summary(results: Mapping[str, Any]) -> str:
@@ -280,7 +288,8 @@ def summary(results: Mapping[str, Any]) -> str:
     text = (
         f"{lines}\n\n"
         f"Means over {N} test rows, in units of y; noise: its learned standard\ndeviation. "
-        f"The true log density of these rows is {results['true_log_density']:.3f}."
+        f"The true log density of these rows is {results['true_log_density']:.3f}.\n"
+        f"NUTS: largest R-hat of its functions {results['r_hat']:.3g}; 1 where chains agree."
     )
     if results["problem"] != "bimodal":
         return text

@@ -50,7 +50,9 @@ def test_a_short_run(problem, monkeypatch):
         assert np.isfinite(one["log_density"]) and one["crps"] > 0
         assert np.shape(one["prior"]) == (20, 9) and np.shape(one["prediction"]) == (8, 9)
         assert ("both_modes" in one) == (problem == "bimodal")
+    assert results["r_hat"] >= 0.9
     text = implicit.summary(results)
+    assert f"R-hat of its functions {results['r_hat']:.3g}" in text
     assert all(name in text for name in names)
     assert max(map(len, text.splitlines())) <= 80
     assert len(implicit.plot(results).axes) == 24
