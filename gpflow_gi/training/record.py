@@ -1,5 +1,6 @@
 """The record of a training run."""
 
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -163,8 +164,15 @@ class FitRecord:
 
     def __repr__(self) -> str:
         """One line for notebooks, whose cells often end with a call of gi.fit."""
-        bound = f", bound {self.reports[-1].bound:.6g}" if self.reports else ""
-        return f"<FitRecord: {self.step} steps in {self.seconds:.1f} s{bound}>"
+        values = {}
+        if self.reports:
+            last = self.reports[-1]
+            values = {"bound": last.bound}
+            if last.name != "ELBO":
+                elbo = {} if math.isnan(last.bound) else {"ELBO": last.bound}
+                values = {last.objective_name: last.objective, **elbo}
+        shown = "".join(f", {name} {value:.6g}" for name, value in values.items())
+        return f"<FitRecord: {self.step} steps in {self.seconds:.1f} s{shown}>"
 
     @property
     def notes(self) -> list[str]:

@@ -4,12 +4,13 @@ import io
 import json
 import math
 import time
+from dataclasses import replace
 
 import gpflow
 import numpy as np
 import pytest
 
-from gpflow_gi.objectives import AugmentedBound, Elbo, TemperedBound
+from gpflow_gi.objectives import AlphaEnergy, AugmentedBound, Elbo, TemperedBound
 from gpflow_gi.training import FitRecord, Report
 from gpflow_gi.training.progress import Progress, describe
 
@@ -36,6 +37,19 @@ def report(step, seconds, kl_weight=1.0, objective=None, value=None):
 def test_bound_and_objective():
     assert report(1, 1.0, 0.25).bound == -120.0
     assert report(1, 1.0, 0.25).objective == -105.0
+
+
+def test_in_a_notebook_an_objective_has_its_own_name():
+    def shown(*reports):
+        return repr(FitRecord({}, reports=list(reports)))
+
+    assert shown() == "<FitRecord: 0 steps in 0.0 s>"
+    assert shown(report(3, 1.5, 0.25)) == "<FitRecord: 3 steps in 1.5 s, bound -120>"
+    energy = report(3, 1.5, objective=AlphaEnergy(0.5), value=-90.0)
+    text = "<FitRecord: 3 steps in 1.5 s, alpha-energy (0.5) -90, ELBO -120>"
+    assert shown(energy) == text
+    without = replace(energy, kl=math.nan)  # the model has no ELBO
+    assert shown(without) == text.removesuffix(", ELBO -120>") + ">"
 
 
 def test_a_warmed_up_objective_is_not_called_elbo():
