@@ -102,13 +102,13 @@ def test_the_record_names_the_objective():
 
 
 @pytest.mark.compiled
-def test_a_tempered_run(capfd):
+def test_a_tempered_run(capsys):
     record = train(LinearModel(20), DATA, steps=4, kl_warmup=2, temperature=0.1, progress=True)
     assert [report.kl_weight for report in record.reports][-1] == pytest.approx(0.1)
     assert record.settings["temperature"] == 0.1
     assert {report.temperature for report in record.reports} == {0.1}
     assert FitRecord.from_dict(json.loads(json.dumps(record.to_dict()))) == record
-    lines = capfd.readouterr().err.splitlines()
+    lines = capsys.readouterr().err.splitlines()
     assert lines and all("tempered bound (KL x" in line and "ELBO" in line for line in lines)
 
 
