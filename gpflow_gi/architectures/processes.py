@@ -20,6 +20,7 @@ MakeProcess: TypeAlias = Callable[[int, int, int], Process]
 PROCESSES: dict[str, MakeProcess] = {
     "network": lambda D, P, seed: NetworkProcess(D, P, seed=seed),
     "sampler": lambda D, P, seed: NeuralSampler(D, P, seed=seed),
+    "low-rank-sampler": lambda D, P, seed: NeuralSampler(D, P, seed=seed, rank=50),
 }
 
 
@@ -50,8 +51,8 @@ def process_maker(process: Any) -> MakeProcess:
         return PROCESSES[process]
     if isinstance(process, str | Process) or not callable(process):
         raise ValueError(
-            'process must be "network" or "sampler", or a function from the number of inputs, the '
-            f"number of outputs and a seed to a process, but is {shown(process)}."
+            f"process must be {', '.join(map(repr, PROCESSES))}, or a function from the number of "
+            f"inputs, the number of outputs and a seed to a process, but is {shown(process)}."
         )
     return process
 

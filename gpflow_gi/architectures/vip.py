@@ -71,9 +71,10 @@ def build_vip(
     :param num_layers: number of implicit layers, at least 1.
     :param inference: "full" (a free Gaussian over the weights to each output), "factorised" or
         "global" for all layers, or a list with one per layer from the inputs up.
-    :param process: "network" for Bayesian networks, "sampler" for neural samplers, both with two
-        hidden layers of 50 units; or a function from the number of inputs, the number of outputs
-        and a seed to a process of :mod:`gpflow_gi.implicit`, called once for each layer.
+    :param process: "network" for Bayesian networks, "sampler" for neural samplers,
+        "low-rank-sampler" for those of rank 50, whose steps are the fastest, all with two hidden
+        layers of 50 units; or a function from the number of inputs, the number of outputs and a
+        seed to a process of :mod:`gpflow_gi.implicit`, called once for each layer.
     :param num_draws: S, the number of draws of each process, at least 2.
     :param hidden_dim: width of the hidden layers; D by default, but at most 30.
     :param num_inducing: M, for global layers; at most the number of different rows of X.

@@ -26,7 +26,7 @@ def test_one_layer_starts_at_the_evidence(data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("inference", ["full", "factorised", "global", ["full", "global"]])
-@pytest.mark.parametrize("process", ["network", "sampler"])
+@pytest.mark.parametrize("process", ["network", "sampler", "low-rank-sampler"])
 def test_deep_ones_start_near_the_targets(data, inference, process):
     X, Y = data
     model = build_vip(
@@ -70,7 +70,9 @@ def test_values_of_a_sparse_one_start_around_the_targets(data):
 
 def test_wrong_arguments_are_refused_in_words(data):
     X, Y = data
-    with pytest.raises(ValueError, match='process must be "network" or "sampler"'):
+    with pytest.raises(
+        ValueError, match="process must be 'network', 'sampler', 'low-rank-sampler', or"
+    ):
         build_vip(X, Y, process="bnn")
     with pytest.raises(ValueError, match=r"of 2 inputs .* but made one of 1 inputs and 1"):
         build_vip(X, Y, process=lambda D, P, seed: NetworkProcess(1))
