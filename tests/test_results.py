@@ -460,6 +460,35 @@ def test_what_is_said_of_all_weights_at_once():
         assert said.format(*numbers) in WORDS
 
 
+def test_warm_ups_of_deep_gps():
+    lines = (RESULTS / "zero" / "warm-up.jsonl").read_text("utf-8").splitlines()
+    runs = [json.loads(line) for line in lines]
+    names = ("set", "method", "steps", "kl_warmup", "seed")
+    _, *rows = rows_of("A long warm-up can cost something")
+    expected = []
+    for run in runs:
+        kl = [f"{value:.3f}" for value in run.get("kl", [])] or ["", ""]
+        settings = [str(run["run"][name]) for name in names]
+        expected.append([*settings, f"{run['bound']:.3f}", *kl])
+    assert rows == expected
+
+    def bounds(**settings):
+        return [run["bound"] for run in runs if settings.items() <= run["run"].items()]
+
+    long = {"set": "energy", "steps": 10_000}
+    assert min(bounds(**long, kl_warmup=0)) > max(bounds(**long, kl_warmup=1500)) + 0.09
+    for run in runs:
+        if run["run"]["set"] == "energy" and run["run"]["kl_warmup"] == 0:
+            assert run["kl"][0] < 1e-6
+    short = {"set": "energy", "steps": 5000}
+    assert bounds(**short, kl_warmup=750) > bounds(**short, kl_warmup=0)
+    concrete = {"set": "concrete", "method": "dgp-global-2"}
+    (none,), (some,), (more,) = (bounds(**concrete, kl_warmup=n) for n in (0, 150, 750))
+    assert f"no warm-up is worse by {some - none:.3f}" in WORDS and abs(some - more) < 0.001
+    local = bounds(set="concrete", method="dgp-local-2")
+    assert np.ptp(local) < 0.002 and min(local) > max(none, some, more)
+
+
 # -------------------------------------------------------------------------- implicit processes
 
 THEIRS = {"bbb": "VI", "avb": "AVB", "aadm-0.5": "AADM", "vip": "VIP", "fbnn": "fBNN"}
