@@ -85,13 +85,31 @@ def draw_function(
         weights = standard_normal([*samples, K, num_outputs], seed, dtype)
         return lambda X: linalg.product(features(kernel, X), weights)
     omega = frequencies(kernel, input_dim, [*samples, num_features], fold_in(seed, 0))
-    amplitude = tf.sqrt(_variance(kernel) / num_features)
-    shape = [*samples, num_features, num_outputs]
+    transposed = tf.linalg.matrix_transpose(omega)
+    return sum_of_waves(
+        lambda X: linalg.product(X, transposed),
+        _variance(kernel),
+        [*samples, num_features, num_outputs],
+        seed,
+    )
+
+
+def sum_of_waves(
+    phases: Function, variance: tf.Tensor, shape: Sequence[int], seed: tf.Tensor
+) -> Function:
+    """Draw sqrt(variance / F) sum_i [w_i cos(phase_i) + v_i sin(phase_i)], with normal w and v.
+
+    :param phases: from inputs [..., N, D] to the phases [..., N, F] of all frequencies.
+    :param variance: [].
+    :param shape: [*samples, F, P].
+    :param seed: [2], of which the streams 1 and 2 are used.
+    """
+    amplitude, dtype = tf.sqrt(variance / shape[-2]), gpflow.default_float()
     w, v = (amplitude * standard_normal(shape, fold_in(seed, i), dtype) for i in (1, 2))
 
     def function(X: tf.Tensor) -> tf.Tensor:
-        phases = linalg.product(X, tf.linalg.matrix_transpose(omega))
-        return tf.matmul(tf.cos(phases), w) + tf.matmul(tf.sin(phases), v)
+        phase = phases(X)
+        return tf.matmul(tf.cos(phase), w) + tf.matmul(tf.sin(phase), v)
 
     return function
 

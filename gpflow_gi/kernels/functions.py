@@ -250,17 +250,12 @@ def _is_of_waves(kernel: Any) -> bool:
 
 def _waves(kernel: Any, shape: _Shape, seed: tf.Tensor) -> Function:
     input_dim, samples, num_outputs, num_features = shape
-    dtype = gpflow.default_float()
-    phases = _phases(kernel, input_dim, [*samples, num_features], fold_in(seed, 0))
-    amplitude = tf.sqrt(_variance(kernel) / num_features)
-    size = [*samples, num_features, num_outputs]
-    w, v = (amplitude * standard_normal(size, fold_in(seed, i), dtype) for i in (1, 2))
-
-    def function(X: tf.Tensor) -> tf.Tensor:
-        phase = phases(X)
-        return tf.matmul(tf.cos(phase), w) + tf.matmul(tf.sin(phase), v)
-
-    return function
+    return features.sum_of_waves(
+        _phases(kernel, input_dim, [*samples, num_features], fold_in(seed, 0)),
+        _variance(kernel),
+        [*samples, num_features, num_outputs],
+        seed,
+    )
 
 
 def _phases(kernel: Any, input_dim: int, shape: list[int], seed: tf.Tensor) -> Features:

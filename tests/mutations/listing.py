@@ -94,8 +94,8 @@ MUTATIONS = [
     ),
     Mutation(
         "amplitude of random features too large by the root of 2",
-        "tf.sqrt(_variance(kernel) / num_features)",
-        "tf.sqrt(2.0 * _variance(kernel) / num_features)",
+        "tf.sqrt(variance / shape[-2])",
+        "tf.sqrt(2.0 * variance / shape[-2])",
         "kernels/test_features.py",
     ),
     # ------------------------------------------------------------------------------- posteriors
