@@ -240,12 +240,7 @@ def _is_of_waves(kernel: Any) -> bool:
     """True for stationary kernels, periodic ones, and products of these."""
     if type(kernel) is gk.Product:
         return all(map(_is_of_waves, kernel.kernels))
-    if type(kernel) is not gk.Periodic:
-        return features.has_frequencies(kernel)
-    base = kernel.base_kernel
-    # On several inputs GPflow adds the chords' lengths for some kernels, in place of their squares.
-    adds_squares = not hasattr(base, "K_r") or np.size(kernel.period.numpy()) == 1
-    return features.has_frequencies(base) and adds_squares
+    return features.has_frequencies(kernel.base_kernel if type(kernel) is gk.Periodic else kernel)
 
 
 def _waves(kernel: Any, shape: _Shape, seed: tf.Tensor) -> Function:
@@ -276,6 +271,7 @@ def _phases_on_circles(kernel: Any, input_dim: int, shape: list[int], seed: tf.T
     base, dtype = kernel.base_kernel, gpflow.default_float()
     d = base.slice(tf.zeros([1, input_dim], dtype))[0].shape[-1]
     if d > 1 and hasattr(base, "K_r"):
+        # Of these kernels GPflow adds the chords' lengths, in place of their squares.
         raise NoFunctionError(f"a periodic {type(base).__name__} has functions of one input only")
     scale = 0.5 / tf.broadcast_to(base.lengthscales, [d])
     normal = standard_normal([*shape, 2 * d], fold_in(seed, 0), dtype)
