@@ -18,6 +18,7 @@ from ..core.jitter import new_jitter_scale
 from ..core.random import as_seed, fold_in, standard_normal
 from ..core.validation import positive_integer, shown
 from ..kernels import KernelBasis, empirical, features
+from ..kernels import functions as kernel_functions
 from ..kernels.batched import flatten_rows
 from ..posteriors import Posterior
 from .base import ConditionedLayer, Layer, LayerDraw, LayerFunction, check_posterior
@@ -360,7 +361,7 @@ class _ProcessDraw:
         basis, z = self.basis, self.z
         *samples, _, num_outputs = z.shape
         D = basis.inputs.shape[-1]
-        g = features.draw_function(
+        g = kernel_functions.draw_function(
             basis.kernel, D, samples, num_outputs, num_features, fold_in(seed, 0)
         )
         noise = tf.sqrt(basis.jitter) * standard_normal(tf.shape(z), fold_in(seed, 1), z.dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 import tensorflow as tf
 
@@ -247,8 +247,15 @@ class ResidualDraw(LayerDraw):
         return self._at_U, self
 
     def function(self, num_features: int, seed: tf.Tensor) -> ResidualFunction:
-        # Weights determine everything, so no seed is needed: see has_features.
-        functions = cast(list[list[Deterministic | LayerFunction]], self._chains)
+        functions = [
+            [
+                draw.function(num_features, fold_in(fold_in(seed, i), j))
+                if isinstance(draw, LayerDraw)
+                else draw
+                for j, draw in enumerate(chain)
+            ]
+            for i, chain in enumerate(self._chains)
+        ]
         return ResidualFunction(functions, self.log_p_minus_log_q)
 
 

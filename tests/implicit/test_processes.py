@@ -115,6 +115,52 @@ def test_the_prior_of_a_model_is_drawn_as_the_model_draws_it():
     np.testing.assert_allclose(mine.draw(3)(X), its.draw(3)(X), rtol=1e-10)
 
 
+def test_the_prior_of_a_layer_of_any_kernel_and_in_a_block(rng):
+    """A block adds its layer's values to its inputs; moments over draws are those of the kernel."""
+    kernel = gpflow.kernels.Periodic(gpflow.kernels.SquaredExponential(), period=3.0)
+    one, two = (
+        gi.layers.GPLayer(
+            kernel,
+            1,
+            gi.posteriors.GlobalInducing(2, 1),
+            mean_function=gpflow.functions.Constant(0.7),
+        )
+        for _ in range(2)
+    )
+    dense = gi.layers.DenseLayer(1, 1, gi.posteriors.Factorised())
+    x = X[:, :1]
+    likelihood = gpflow.likelihoods.Gaussian()
+    for layers in ([one], [gi.layers.Residual([two]), dense]):
+        model = gi.models.DeepGP(layers, likelihood, num_data=4, inducing_inputs=x[:2])
+        process = PriorProcess(model)
+        values = process.draw(20_000, seed=rng.integers(1000))(x).numpy()[..., 0]
+        if len(layers) == 1:
+            assert_mean(values, 0.7)
+            second = kernel(x).numpy()
+            assert_mean((values[:, None] - 0.7) * (values[:, :, None] - 0.7), second)
+        else:
+            # w (x + g(x)) + b, with w and b of variance 1/2, and g of mean 0.7.
+            own = x + 0.7
+            assert_mean(values[:, None] * values[:, :, None], (own * own.T + kernel(x) + 1.0) / 2)
+
+
+def test_the_prior_of_a_linearised_network_is_linear_in_the_weights():
+    """Of a network without hidden layers it is that of the network itself; it is a GP of J J^T."""
+    for widths in ((), (3,)):
+        network = gi.architectures.build_bnn(X, X[:, :1], widths=widths, inference="factorised")
+        size = gi.inference.Samples(network, np.zeros((2, 3 if not widths else 13))).space.size
+        mean = np.linspace(-1.0, 1.0, size)
+        q = gi.inference.Gaussian(network, mean, diagonal=np.full(size, 0.1))
+        process = PriorProcess(gi.inference.Linearised(q))
+        assert not process.trainable_variables
+        values = process.draw(20_000, seed=1)(X).numpy()[..., 0]
+        f, J = gi.inference.curvature.jacobian(q.space, tf.constant(mean), tf.constant(X))
+        centre = f[:, 0] - tf.linalg.matvec(J[:, 0], mean)
+        assert_mean(values, centre)
+        values = values - centre.numpy()
+        assert_mean(values[:, None] * values[:, :, None], J[:, 0].numpy() @ J[:, 0].numpy().T)
+
+
 def test_wrong_arguments_are_refused_in_words():
     process = NetworkProcess(2)
     with pytest.raises(ValueError, match="input_dim=2, but X has 1 columns"):
@@ -134,4 +180,10 @@ def test_wrong_arguments_are_refused_in_words():
     layer = gi.layers.GPLayer(gpflow.kernels.Matern52(), 1, gi.posteriors.Prior())
     model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=4)
     with pytest.raises(ValueError, match="number of inputs of the model is not known"):
+        PriorProcess(model)
+    layer = gi.layers.GPLayer(gpflow.kernels.White(), 1, gi.posteriors.GlobalInducing(3, 1))
+    model = gi.models.DeepGP(
+        [layer], gpflow.likelihoods.Gaussian(), num_data=4, inducing_inputs=X[:3]
+    )
+    with pytest.raises(ValueError, match="layer's kernel cannot be drawn as functions: a White"):
         PriorProcess(model)
