@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 
@@ -249,9 +249,9 @@ class ResidualDraw(LayerDraw):
     def function(self, num_features: int, seed: tf.Tensor) -> ResidualFunction:
         functions = [
             [
-                draw.function(num_features, fold_in(fold_in(seed, i), j))
-                if isinstance(draw, LayerDraw)
-                else draw
+                draw
+                if isinstance(draw, Deterministic)
+                else cast(LayerDraw, draw).function(num_features, fold_in(fold_in(seed, i), j))
                 for j, draw in enumerate(chain)
             ]
             for i, chain in enumerate(self._chains)
