@@ -491,8 +491,17 @@ def test_warm_ups_of_deep_gps():
 
 # -------------------------------------------------------------------------- implicit processes
 
-THEIRS = {"bbb": "VI", "avb": "AVB", "aadm-0.5": "AADM", "vip": "VIP", "fbnn": "fBNN"}
-"""The published method of each of ours; there is none of a deep VIP."""
+THEIRS = {
+    "bbb": "VI",
+    "avb": "AVB",
+    "aadm-0.5": "AADM",
+    "vip": "VIP",
+    "fbnn": "fBNN",
+    "sip-ns": "SIP_NS",
+}
+"""The published method of each of ours."""
+
+OURS_ALONE = {"dvip-2", "bnn-global-batch-10", "dgp-global-2-batch-10"}
 
 
 def of_implicit(metric):
@@ -544,7 +553,7 @@ def test_means_of_implicit_processes(heading, metric):
     assert f"all five sets, splits 0 to {ours['n'].iloc[0] - 1}" in WORDS
     (_, *datasets), *rows = rows_of(heading)
     assert datasets == ["boston", "concrete", "energy", "wine", "yacht"]
-    assert {method for method, *_ in rows} == {*THEIRS, "dvip-2"}
+    assert {method for method, *_ in rows} == {*THEIRS, *OURS_ALONE}
     for method, *cells in rows:
         assert cells == [implicit_cell(ours, theirs, method, dataset) for dataset in datasets]
 
@@ -565,6 +574,26 @@ def test_ranks_of_implicit_processes():
     for method, *cells in rows:
         ours = ([one[method] for one in ranks[m]] for m in ("log_density", "rmse", "crps"))
         assert cells == [f"{mean:.2f} ± {error:.2f}" for mean, error in ours]
+    best = {metric: mean.idxmin() for metric, (mean, _) in ranks.items()}
+    assert best == {"log_density": "dgp-global-2-batch-10", "rmse": "vip", "crps": "vip"}
+    boston = of_implicit("log_density")[0]["mean"].unstack("dataset")["boston"]
+    of_functions = boston[["vip", "dvip-2", "fbnn", "sip-ns", "dgp-global-2-batch-10"]]
+    assert [*of_functions[of_functions > boston["bbb"]].index] == ["dgp-global-2-batch-10"]
+    assert (ranks["log_density"][0][["aadm-0.5", "bnn-global-batch-10"]].diff().dropna() > 0).all()
+
+
+def test_sparse_implicit_processes_overfit_with_time():
+    trials = pd.read_csv(RESULTS / "implicit" / "records-sip-steps.csv")
+    long = pd.read_csv(RESULTS / "implicit" / "records.csv")
+    said = []
+    for dataset, steps in (("boston", 500), ("concrete", 1000)):
+        own = trials[(trials["dataset"] == dataset) & (trials["budget"] == f"quick, steps={steps}")]
+        more = long.merge(own[["dataset", "split", "method"]])
+        assert sorted(own["split"]) == sorted(more["split"]) == list(range(5))
+        assert own["rmse"].mean() > more["rmse"].mean()
+        said.append((own["log_density"].mean(), more["log_density"].mean()))
+    (a, b), (c, d) = said
+    assert f"are {a:.2f} and {c:.2f} in place of {b:.2f} and {d:.2f}" in WORDS
 
 
 def test_what_is_said_of_implicit_processes():
@@ -581,15 +610,29 @@ def test_what_is_said_of_implicit_processes():
                 else:
                     missed.setdefault((method, dataset), set()).add(metric)
         if metric == "rmse":
-            means = ours["mean"].unstack("dataset")
+            means = ours["mean"].unstack("dataset").loc[[*THEIRS]]
             worst = [name for name in means if means[name].idxmax() == "bbb"]
-            gap = means["energy"]["aadm-0.5"] - means["energy"]["bbb"]
+            gaps = [
+                means[dataset][means[dataset].idxmax()] - means[dataset]["bbb"]
+                for dataset in ("energy", "wine")
+            ]
+            assert means["energy"].idxmax() == "aadm-0.5" and means["wine"].idxmax() == "sip-ns"
     assert f"{within} of {cells} sound cells are within two published standard deviations" in WORDS
     assert f"`bbb` has the largest error on {len(worst)} of 5 sets" in WORDS
-    assert f"on energy that of `aadm-0.5` is larger by {gap:.2f}" in WORDS
+    assert f"on energy that of `aadm-0.5` is larger by {gaps[0]:.2f}" in WORDS
+    assert f"on wine that of `sip-ns` by {gaps[1]:.2f}" in WORDS
     # Every missed one is explained.
     of_steps = {(m, d) for m in ("avb", "aadm-0.5") for d in ("concrete", "energy", "yacht")}
     others = {("bbb", "yacht"), ("bbb", "energy"), ("vip", "boston"), ("vip", "energy")}
+    others |= {("sip-ns", dataset) for dataset in ("boston", "concrete", "energy", "yacht")}
+    for metric in ("log_density", "rmse", "crps"):
+        ours, theirs = of_implicit(metric)
+        for dataset in ("energy", "wine", "yacht"):
+            if not is_within_two_deviations(ours, theirs, "sip-ns", dataset):  # ours is better
+                gap = ours.loc["sip-ns", dataset]["mean"] - float(
+                    theirs.loc["SIP_NS", dataset]["mean"]
+                )
+                assert (gap > 0) == (metric == "log_density")
     assert set(missed) == of_steps | others | {("fbnn", "energy"), ("fbnn", "yacht")}
 
 
