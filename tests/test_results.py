@@ -617,6 +617,14 @@ def test_what_is_said_of_implicit_processes():
                 for dataset in ("energy", "wine")
             ]
             assert means["energy"].idxmax() == "aadm-0.5" and means["wine"].idxmax() == "sip-ns"
+            published = theirs["mean"].astype(float).unstack("dataset")[[*means]]
+            sound = [name for name in THEIRS.values() if name != "fBNN"]
+            assert (published.loc[sound].idxmax() == "VI").all()
+            assert all(
+                published[name]["fBNN"] < published[name]["VI"]
+                for name in means
+                if is_sound(theirs, "fbnn", name)
+            )
     assert f"{within} of {cells} sound cells are within two published standard deviations" in WORDS
     assert f"`bbb` has the largest error on {len(worst)} of 5 sets" in WORDS
     assert f"on energy that of `aadm-0.5` is larger by {gaps[0]:.2f}" in WORDS
@@ -774,3 +782,7 @@ def test_two_million_flights():
     assert first[0] == mean.loc["crps"].idxmin() == "sip-ns"
     assert f"ahead of the next method by {first[1] - second[1]:.3f}" in WORDS
     assert {*mean.loc["log_density"].nlargest(4).index} == {"sip-ns", "sip-bnn", "aadm-0.5", "vip"}
+    assert mean.loc["rmse", "sip-ns"] > mean.loc["rmse"].median()
+    density = pd.Series({name: point["log_density"] for name, point in last.items()})
+    before = pd.Series({name: rows["log_density"].iloc[-2] for name, rows in late.items()})
+    assert before.nlargest(2).index[1] == density.idxmin() == "sip-bnn"

@@ -44,9 +44,9 @@ class PriorProcess(Process):
             functions, if a number is not a positive integer, or if the seed is not a seed.
         """
         network = model
-        if isinstance(model, Linearised):
-            network = model.network
-        elif isinstance(model, WeightPosterior) and not model.is_of_target:
+        if isinstance(model, Linearised) or (
+            isinstance(model, WeightPosterior) and not model.is_of_target
+        ):
             network = model.network
         if not isinstance(network, DeepGP):
             raise TypeError(
@@ -70,6 +70,8 @@ class PriorProcess(Process):
             self.functions(2, self.own_seed)
         except NoFunctionError as error:
             raise ValueError(f"A layer's kernel cannot be drawn as functions: {error}.") from None
+        except NotImplementedError as error:  # a layer of the user's own
+            raise ValueError(f"A layer cannot be drawn as functions: {error}") from None
 
     def functions(self, num_draws: int, seed: tf.Tensor) -> Functions:
         if isinstance(self.model, Linearised):

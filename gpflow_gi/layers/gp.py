@@ -126,6 +126,8 @@ class GPLayer(InducingSamples, Layer):
 
     @property
     def has_features(self) -> bool:
+        # Functions of more kernels can be drawn, for priors. Models keep to these: functions of
+        # other kernels are drawn row by row, and the numbers of a seed stay.
         return all(features.has_features(kernel) for kernel, _ in self.kernels)
 
     def check_inputs(self, *input_shape: int) -> None:

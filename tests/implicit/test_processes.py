@@ -148,7 +148,7 @@ def test_the_prior_of_a_linearised_network_is_linear_in_the_weights():
     """Of a network without hidden layers it is that of the network itself; it is a GP of J J^T."""
     for widths in ((), (3,)):
         network = gi.architectures.build_bnn(X, X[:, :1], widths=widths, inference="factorised")
-        size = gi.inference.Samples(network, np.zeros((2, 3 if not widths else 13))).space.size
+        size = 13 if widths else 3  # biases included
         mean = np.linspace(-1.0, 1.0, size)
         q = gi.inference.Gaussian(network, mean, diagonal=np.full(size, 0.1))
         process = PriorProcess(gi.inference.Linearised(q))
@@ -187,3 +187,9 @@ def test_wrong_arguments_are_refused_in_words():
     )
     with pytest.raises(ValueError, match="layer's kernel cannot be drawn as functions: a White"):
         PriorProcess(model)
+
+
+def test_a_layer_whose_draws_are_no_functions_is_refused(monkeypatch):
+    monkeypatch.delattr(gi.layers.gp.GPLayerDraw, "function")
+    with pytest.raises(ValueError, match="layer cannot be drawn as functions: GPLayerDraw has no"):
+        PriorProcess(deep_gp())
