@@ -158,7 +158,7 @@ except gi.models.NoDensityError as error:
 # %% [markdown]
 # The objective of the paper needs samples alone: a classifier tells draws of the posterior from draws of the
 # prior, and its output stands for the log ratio. What it estimates is far below the true divergence where that
-# is large ([how far](../docs/mathematics.md#a-classifier-in-place-of-a-density-ratio)): so compare models by
+# is large ([how far](../docs/objectives.md#a-classifier-in-place-of-a-density-ratio)): so compare models by
 # held-out log density, never by this objective. With `alpha=1` the data term is the log density of each row.
 
 # %%

@@ -48,12 +48,14 @@ def hidden_from_inputs(
     width: int,
     *,
     has_mean: bool,
+    shared: bool,
 ) -> tuple[list[GPLayer], np.ndarray, np.ndarray]:
     """Hidden layers that start near a linear map of their inputs.
 
     :param F: rows below them, [N, D].
     :param Z: inducing points below them, [M, D].
     :param has_mean: True if the map is the mean function, False if pseudo-outputs stand for it.
+    :param shared: True if the units of a global layer share one precision.
     :return: the layers; rows [N, width] and inducing points [M, width] above them.
     """
     layers = []
@@ -61,7 +63,7 @@ def hidden_from_inputs(
         W = linear_map(F, width)
         V = np.zeros((len(Z), width)) if has_mean else Z @ W
         Lambda = HIDDEN_PRECISION * np.eye(len(Z))
-        posterior = posterior_of(method, kernel, Z, V, Lambda, "diagonal")
+        posterior = posterior_of(method, kernel, Z, V, Lambda, "diagonal", shared=shared)
         mean_function = mean_function_of(W) if has_mean else None
         layers.append(GPLayer(kernel, width, posterior, mean_function=mean_function))
         F, Z = F @ W, Z @ W
@@ -76,6 +78,8 @@ def hidden_from_targets(
     Y: np.ndarray,
     likelihood: Likelihood,
     output_dim: int,
+    *,
+    shared: bool,
 ) -> tuple[list[GPLayer], np.ndarray, np.ndarray]:
     """Hidden layers of mean zero: the regression onto the targets, then the identity.
 
@@ -85,20 +89,21 @@ def hidden_from_targets(
 
     :param F: rows below them, [N, D].
     :param Z: inducing points below them, [M, D].
+    :param shared: True if the units of a global layer share one precision.
     :return: the layers; rows [N, P] and inducing points [M, P] above them.
     """
     layers: list[GPLayer] = []
     for method, kernel in zip(methods, kernels, strict=True):
         if not layers:
             V, Lambda = regression_on_targets(kernel, Z, F, Y, likelihood, output_dim)
-            posterior = posterior_of(method, kernel, Z, V, Lambda, "full")
+            posterior = posterior_of(method, kernel, Z, V, Lambda, "full", shared=shared)
             start = GlobalInducing(
                 *V.shape, pseudo_outputs=V, pseudo_precision=Lambda, precision="full"
             )
             F, Z = _means(kernel, Z, start, F, Z)
         else:
             Lambda = IDENTITY_PRECISION * np.eye(len(Z))
-            posterior = posterior_of(method, kernel, Z, Z, Lambda, "diagonal")
+            posterior = posterior_of(method, kernel, Z, Z, Lambda, "diagonal", shared=shared)
         layers.append(GPLayer(kernel, output_dim, posterior))
     return layers, F, Z
 
@@ -157,17 +162,24 @@ def posterior_of(
     V: np.ndarray,
     Lambda: np.ndarray,
     precision: Literal["diagonal", "full"],
+    *,
+    shared: bool = True,
 ) -> Posterior:
     """The posterior whose q(z) is the regression on pseudo-outputs V [M, P] at inputs Z [M, D].
 
     :param Lambda: their precision, [M, M].
+    :param shared: True if all outputs of a global layer share it; False if each starts with a copy.
     """
     M, P = V.shape
     if method == "prior":
         return Prior()
     if method == "global":
         start = Lambda if precision == "full" else np.diag(Lambda)
-        return GlobalInducing(M, P, pseudo_outputs=V, pseudo_precision=start, precision=precision)
+        if not shared:
+            start = np.tile(start, (P, *[1] * start.ndim))
+        return GlobalInducing(
+            M, P, pseudo_outputs=V, pseudo_precision=start, precision=precision, shared=shared
+        )
     # q(z) = N(B^-1 L^T Lambda V, B^-1) with B = I + L^T Lambda L
     L = KernelBasis(kernel, tf.constant(Z)).L.numpy()
     if not all_finite(L):

@@ -21,6 +21,9 @@ PROCESSES: dict[str, MakeProcess] = {
     "network": lambda D, P, seed: NetworkProcess(D, P, seed=seed),
     "sampler": lambda D, P, seed: NeuralSampler(D, P, seed=seed),
     "low-rank-sampler": lambda D, P, seed: NeuralSampler(D, P, seed=seed, rank=50),
+    "low-rank-sampler-dropout": lambda D, P, seed: NeuralSampler(
+        D, P, seed=seed, rank=50, dropout_rate=0.05
+    ),
 }
 
 

@@ -72,7 +72,8 @@ def build_vip(
     :param inference: "full" (a free Gaussian over the weights to each output), "factorised" or
         "global" for all layers, or a list with one per layer from the inputs up.
     :param process: "network" for Bayesian networks, "sampler" for neural samplers,
-        "low-rank-sampler" for those of rank 50, whose steps are the fastest, all with two hidden
+        "low-rank-sampler" for those of rank 50, whose steps are the fastest, or
+        "low-rank-sampler-dropout" for the same with a dropout rate of 0.05, all with two hidden
         layers of 50 units; or a function from the number of inputs, the number of outputs and a
         seed to a process of :mod:`gpflow_gi.implicit`, called once for each layer.
     :param num_draws: S, the number of draws of each process, at least 2.

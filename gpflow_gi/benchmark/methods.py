@@ -15,7 +15,7 @@ most likely; :mod:`gpflow_gi.benchmark.all_weights` says why.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 OBER = "Ober & Aitchison 2021, Global inducing point variational posteriors"
@@ -143,6 +143,23 @@ def _deep_gps_of_mean_zero() -> list[Method]:
     ]
 
 
+def _deep_gps_with_a_precision_of_each_unit() -> list[Method]:
+    """Hidden layers in which units differ in what they are told by an inducing point, as those of
+    local layers do.
+    """
+    return [
+        replace(
+            method,
+            name=f"{method.name}-unshared",
+            title=f"{method.title}, a precision of each unit",
+            source=f"{OBER}; {OURS}",
+            settings={**method.settings, "shared_precision": False},
+        )
+        for method in (*_deep_gps(), *_deep_gps_of_mean_zero())
+        if method.name in ("dgp-global-2", "dgp-global-3", "dgp-global-5-zero")
+    ]
+
+
 def _deep_gp_by_chains() -> Method:
     """Two layers as in dgp-local-2, from which the chains start, with a budget of steps each for
     the start, the burn-in and the draws.
@@ -231,7 +248,8 @@ def _compared_with_implicit_processes() -> list[Method]:
     """The methods of Rodriguez Santana et al. (2022), with networks of two layers of 50 units.
 
     Rates beside a classifier are ours, for the number of steps of a budget; neural samplers have
-    the low-rank form, as the paper's have (its supplement, section 6), without its dropout.
+    the low-rank form, as the paper's have (its supplement, section 6); it does not say where its
+    dropout is.
     """
     energy = {"name": "AlphaEnergy", "alpha": 0.5}
     avb = {**_CLASSIFIER, "alpha": 0.0, "num_draws": 20}
@@ -279,6 +297,15 @@ def _compared_with_implicit_processes() -> list[Method]:
         ),
         ("sip-bnn", "SIP, prior network", "sip", SANTANA, {"process": "network"}, sip, by_process),
         ("sip-ns", "SIP, neural sampler", "sip", SANTANA, sampler, sip, by_process),
+        (
+            "sip-ns-dropout",
+            "SIP, neural sampler with dropout",
+            "sip",
+            SANTANA,
+            {"process": "low-rank-sampler-dropout"},
+            sip,
+            by_process,
+        ),
     ]
     return [
         Method(
@@ -315,6 +342,7 @@ METHODS: dict[str, Method] = {
         Method("svgp", "Sparse GP", "svgp", HENSMAN),
         *_deep_gps(),
         *_deep_gps_of_mean_zero(),
+        *_deep_gps_with_a_precision_of_each_unit(),
         _deep_gp_by_chains(),
         Method(
             "dgp-global-2-latent",

@@ -6,6 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import tensorflow as tf
+
+from .validation import shown
+
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -28,3 +32,23 @@ def reason_of(error: Exception) -> str:
     """The message of an error that a user's function raised, in one line."""
     lines = str(error).strip().splitlines()
     return lines[-1].strip() if lines else type(error).__name__
+
+
+def two_samples(name: str, sampler: Any) -> tf.Tensor:
+    """Two samples of a user's function of a number of samples and a seed [2].
+
+    :param name: of the argument, for messages.
+    :raises TypeError: if it is no function.
+    :raises ValueError: if it fails.
+    """
+    if not callable(sampler):
+        raise TypeError(
+            f"{name} must be a callable of a number of samples and a seed, not {shown(sampler)}."
+        )
+    try:
+        return tf.convert_to_tensor(sampler(2, tf.constant([0, 0])))
+    except Exception as error:
+        raise ValueError(
+            f"{name}={name_of(sampler)} failed for 2 samples and an int32 seed of shape [2]. "
+            f"The error says: {reason_of(error)}"
+        ) from None

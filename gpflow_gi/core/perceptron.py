@@ -47,13 +47,20 @@ class Perceptron(gpflow.Module):
             self.weights.append(Parameter(unit * start[:-1], transform=scale))
             self.biases.append(Parameter(unit * start[-1]))
 
-    def __call__(self, X: tf.Tensor) -> tf.Tensor:
+    def __call__(self, X: tf.Tensor, factors: Sequence[tf.Tensor] | None = None) -> tf.Tensor:
         """The outputs.
 
         :param X: [..., D].
+        :param factors: by which the units of each hidden layer are multiplied, such as dropout,
+            each broadcast to [..., width]; None for 1.
         :return: [..., P].
         """
         F = tf.reshape(X, [-1, X.shape[-1]])  # one large product is faster than many small ones
         for i, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            F = tf.matmul(F if i == 0 else self.nonlinearity(F), weights) + bias
+            if i > 0:
+                F = self.nonlinearity(F)
+            if i > 0 and factors is not None:
+                shape = tf.concat([tf.shape(X)[:-1], [F.shape[-1]]], axis=0)
+                F *= tf.reshape(tf.broadcast_to(factors[i - 1], shape), [-1, F.shape[-1]])
+            F = tf.matmul(F, weights) + bias
         return tf.reshape(F, tf.concat([tf.shape(X)[:-1], [F.shape[-1]]], axis=0))

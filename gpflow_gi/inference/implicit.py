@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from ..core.callables import name_of, reason_of
-from ..core.validation import shown
+from ..core.callables import name_of, two_samples
 from ..models import DeepGP
 from .target import Target
 from .weight_posterior import WeightPosterior
@@ -42,20 +41,9 @@ class Implicit(WeightPosterior):
             shape.
         """
         super().__init__(model, num_samples=num_samples)
-        if not callable(sampler):
-            raise TypeError(
-                "sampler must be a callable of a number of samples and a seed, not "
-                f"{shown(sampler)}."
-            )
+        shape = two_samples("sampler", sampler).shape
         self.sampler = sampler
         L = self.space.size
-        try:
-            shape = tf.convert_to_tensor(sampler(2, tf.constant([0, 0]))).shape
-        except Exception as error:
-            raise ValueError(
-                f"sampler={name_of(sampler)} failed for 2 samples and an int32 seed of shape [2]. "
-                f"The error says: {reason_of(error)}"
-            ) from None
         if shape != [2, L]:
             raise ValueError(
                 f"sampler={name_of(sampler)} must return {L} whitened weights for each sample, of "

@@ -9,6 +9,7 @@ import tensorflow as tf
 from gpflow.kernels import Matern52, SquaredExponential
 
 import gpflow_gi as gi
+from gpflow_gi.kernels import KernelBasis
 
 from ..builders import bounds, mean_and_standard_error
 
@@ -195,6 +196,46 @@ def test_starts_that_do_not_fit_are_refused(arguments, message, rng):
         Y = np.round(np.abs(Y))
     with pytest.raises(ValueError, match=message):
         gi.architectures.build_deep_gp(X, Y, num_inducing=10, **arguments)
+
+
+@pytest.mark.parametrize("start", ["linear", "inputs", "targets"])
+def test_a_precision_of_each_unit_starts_as_the_same_distribution(start, rng):
+    X, Y = table(rng, D=4, P=2)
+    settings = {} if start == "linear" else {"mean_function": "zero", "hidden_start": start}
+    shared, own = (
+        gi.architectures.build_deep_gp(
+            X, Y, num_layers=3, num_inducing=15, shared_precision=is_shared, **settings
+        )
+        for is_shared in (True, False)
+    )
+    Z, rows = tf.convert_to_tensor(shared.inducing_inputs), tf.constant(X)
+    for one, other in zip(shared.layers, own.layers, strict=True):
+        P = one.output_dim
+        assert one.posterior.shared
+        assert other.posterior.shared == (other is own.layers[-1])
+        basis = KernelBasis(one.kernel, Z)
+        of_one, of_other = (
+            layer.posterior.q(basis, slice(0, P)).predict(basis, rows) for layer in (one, other)
+        )
+        np.testing.assert_allclose(of_one[0], of_other[0], rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(
+            np.broadcast_to(of_one[1], [len(X), P]),
+            np.broadcast_to(of_other[1], [len(X), P]),
+            rtol=1e-5,
+            atol=1e-9,
+        )
+        # inputs of the next layer, at the means
+        Z, rows = (
+            one.posterior.q(basis, slice(0, P)).predict(basis, points)[0]
+            + (0.0 if one.mean_function is None else one.mean_function(points))
+            for points in (Z, rows)
+        )
+
+
+def test_whether_a_precision_is_shared_is_true_or_false(rng):
+    X, Y = table(rng)
+    with pytest.raises(TypeError, match="shared_precision must be True or False, but is 'unit'"):
+        gi.architectures.build_deep_gp(X, Y, num_inducing=10, shared_precision="unit")
 
 
 def test_inducing_points_are_never_more_than_different_rows(rng):

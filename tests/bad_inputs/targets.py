@@ -455,6 +455,7 @@ _add(
         "hidden_dim": COUNTS,
         "mean_function": CHOICES,
         "hidden_start": CHOICES,
+        "shared_precision": FLAGS,
         "kernel": OBJECTS,
         "likelihood": OBJECTS,
         "num_samples": COUNTS,
@@ -933,7 +934,12 @@ for _process in (NetworkProcess, NeuralSampler):
         _process.__name__,
         _process,
         {"input_dim": D},
-        {**_OF_PROCESSES, **({} if _process is NetworkProcess else {"noise_dim": COUNTS})},
+        {
+            **_OF_PROCESSES,
+            **(
+                {} if _process is NetworkProcess else {"noise_dim": COUNTS, "dropout_rate": NUMBERS}
+            ),
+        },
         left_out=("an empty list", "a function"),
     )
 _add(

@@ -24,6 +24,10 @@ PROCESSES = {
     "network": lambda: NetworkProcess(2, 2, widths=(7, 5), seed=3),
     "sampler": lambda: NeuralSampler(2, 2, widths=(7, 5), noise_dim=3),
     "sampler of low rank": lambda: NeuralSampler(2, 2, widths=(7,), noise_dim=3, rank=4),
+    "dropout": lambda: NeuralSampler(2, 2, widths=(7, 5), noise_dim=3, dropout_rate=0.2),
+    "dropout of low rank": lambda: NeuralSampler(
+        2, 2, widths=(7,), noise_dim=3, rank=4, dropout_rate=0.2
+    ),
     "warped kernel": lambda: KernelProcess(gpflow.kernels.Matern52(), 2, 2, warp=tf.exp),
     "prior of a model": lambda: PriorProcess(deep_gp(), num_features=20),
 }
@@ -103,6 +107,27 @@ def test_a_neural_sampler_is_a_network_of_inputs_and_shared_noise(rank):
         np.testing.assert_allclose(values[s], tf.tanh(rows @ W + b) @ V + c)
 
 
+@pytest.mark.parametrize("rank", [None, 3])
+def test_dropout_leaves_out_units_of_each_draw_and_keeps_the_mean(rank):
+    """In a linear network the mean over draws is the output at the mean noise, zero."""
+    S, rate = 20_000, 0.3
+    process = NeuralSampler(2, widths=(5, 4), nonlinearity=tf.identity, noise_dim=4, rank=rank)
+    without = process.draw(S)(X)
+    process.dropout_rate = rate
+    values = process.draw(S)(X).numpy()
+    if rank is None:
+        expected = process.network(np.hstack([X, np.zeros([4, 4])]))
+    else:
+        v = process.noise_network(np.zeros([1, 4])) / np.sqrt(rank)
+        expected = tf.matmul(process.network(X), v, transpose_b=True)
+    assert_mean(values, expected)
+    assert np.all(np.var(values, axis=0) > np.var(without, axis=0))
+    # All products, or all units of a layer, are left out now and then: one function of all rows.
+    constant = np.all(values == values[:, :1], axis=(1, 2)).mean()
+    bias = rate**5 + (1 - rate**5) * rate**4 if rank is None else rate**rank
+    assert abs(constant - bias) < 5 * np.sqrt(bias / S)
+
+
 def test_the_prior_of_a_model_is_drawn_as_the_model_draws_it():
     model = deep_gp()
     process = PriorProcess(model, num_features=20)
@@ -167,6 +192,8 @@ def test_wrong_arguments_are_refused_in_words():
         process.draw(3)(X[:, :1])
     with pytest.raises(ValueError, match="num_draws"):
         process.draw(0)
+    with pytest.raises(ValueError, match="dropout_rate must be below 1, but is 1"):
+        NeuralSampler(2, dropout_rate=1)
     with pytest.raises(ValueError, match="widths"):
         NetworkProcess(2, widths=5)
     with pytest.raises(ValueError, match="White cannot be drawn as functions: a White kernel is"):
