@@ -92,7 +92,7 @@ print(f"bound {model.elbo((X, Y)):.2f}, log evidence {exact.log_marginal_likelih
 # kernel's. `build_vip` starts at the exact q(z), and `num_layers` makes the process deep. But a kernel has a
 # few parameters, and this process has 5,502, a mean and a scale for each weight. A prior can fit the
 # rows by itself: the bound then says little about new rows. The targets have noise of standard deviation
-# 0.3, so that no prediction of new rows has a log density above -0.21 each.
+# 0.3, so that no prediction of new rows has a mean log density above -0.21.
 
 # %%
 Xnew = rng.uniform(-2, 2, (1000, 1))
@@ -183,5 +183,5 @@ for ax, (name, one) in zip(axes[1:], {"VIP": vip, "SIP": sip}.items(), strict=Tr
     ax.set_title(f"{name}: log density {density:.2f}", fontsize="small")
 
 # %% [markdown]
-# The numbers are for standardised targets of the training rows;
+# The numbers are mean log densities of the training rows, of standardised targets;
 # [the experiment](../docs/experiments.md#implicit-processes) has test rows, more methods, and the true value.

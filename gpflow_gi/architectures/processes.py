@@ -72,7 +72,8 @@ def new_process(make: MakeProcess, D: int, P: int, seed: int, layer: int) -> Pro
     except Exception as error:
         raise ValueError(
             "process must be a function from the number of inputs, the number of outputs and a "
-            f"seed to a process, but {shown(make)} failed for {D}, {P} and {own}: {shown(error)}."
+            f"seed to a process, such as lambda D, P, seed: NetworkProcess(D, P, seed=seed), but "
+            f"{shown(make)} failed for {D}, {P} and {own}: {shown(error)}."
         ) from None
     if not isinstance(prior, Process):
         raise TypeError(

@@ -84,8 +84,13 @@ class KernelProcess(Process):
                 f"The kernel or the warp cannot take inputs of {self.input_dim} columns. "
                 f"({shown(error)})"
             ) from None
-        if not tf.is_tensor(values) or values.shape != [2, 3, self.output_dim]:
+        if not tf.is_tensor(values):
+            raise ValueError(
+                "warp must be made of TensorFlow operations, such as tf.exp, but it returned a "
+                f"{type(values).__name__}, which has no gradients."
+            )
+        if values.shape != [2, 3, self.output_dim]:
             raise ValueError(
                 f"warp must return a tensor of the shape of its input, [2, 3, {self.output_dim}], "
-                f"but returned {shown(values)}."
+                f"but returned one of shape {values.shape.as_list()}."
             )

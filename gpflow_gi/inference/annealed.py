@@ -43,7 +43,8 @@ def annealed_evidence(
     more temperatures reduce it.
 
     :param model: a network; see :class:`gpflow_gi.inference.WeightSpace`. Its approximate
-        posteriors are not used. Or a target.
+        posteriors are not used. With implicit layers the evidence is that of Gaussian processes
+        with the moments of their draws, whatever the posterior. Or a target.
     :param data: X [N, D] and Y [N, Q], all rows that the model was built for; None for a target.
     :param start: the distribution q to begin with, such as the model of
         :func:`gpflow_gi.inference.variational`; it should be wider than the posterior rather than

@@ -111,8 +111,9 @@ def check_posterior(
     """
     if not isinstance(posterior, Posterior):
         raise TypeError(
-            f"posterior must be one of gpflow_gi.posteriors, but is {shown(posterior)}. GPflow's "
-            "q_mu and q_sqrt are in gpflow_gi.posteriors.LocalInducing."
+            f"posterior must be one of gpflow_gi.posteriors, but is {shown(posterior)}. Names are "
+            "for builders: a layer takes an object, such as FullGaussian(), or LocalInducing(...) "
+            "for GPflow's q_mu and q_sqrt."
         )
     if posterior.samples_outputs and not can_sample_outputs:
         raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from ..core.validation import positive_integer, shown
 from ..kernels import KernelBasis, empirical, features
 from ..kernels import functions as kernel_functions
 from ..kernels.batched import flatten_rows
-from ..posteriors import Posterior
+from ..posteriors import ImplicitInducing, Posterior
 from .base import ConditionedLayer, Layer, LayerDraw, LayerFunction, check_posterior
 from .inducing_samples import InducingSamples
 from .processes import kernels_of, mixing_matrix
@@ -72,6 +73,8 @@ class GPLayer(InducingSamples, Layer):
             finite numbers, or if the posterior is one over weights.
         :raises TypeError: if the kernel is none of these; if `posterior` is not a posterior; or if
             the mean function cannot be called.
+        :warns UserWarning: if an empirical kernel of S draws meets more than S / 2 inducing inputs
+            with implicit values: the jitter of its almost singular matrix then changes the model.
         """
         super().__init__()
         self.output_dim = positive_integer("output_dim", output_dim)
@@ -94,6 +97,7 @@ class GPLayer(InducingSamples, Layer):
         self.posterior = posterior
         kernels_of(kernel, self.num_processes)  # raises early
         self.kernel = kernel if isinstance(kernel, Kernel) else list(kernel)
+        self._warn_of_few_draws()
         self.mean_function = mean_function
         self.complete()
 
@@ -105,6 +109,20 @@ class GPLayer(InducingSamples, Layer):
             raise it."""
         if not hasattr(self, "mixing"):
             self.mixing = None
+
+    def _warn_of_few_draws(self) -> None:
+        if not isinstance(self.posterior, ImplicitInducing):
+            return
+        M = self.posterior.num_inducing
+        draws = [k.num_draws for k, _ in self.kernels if isinstance(k, empirical.EmpiricalKernel)]
+        if draws and min(draws) <= 2 * M:
+            warnings.warn(
+                f"The kernel is the covariance of {min(draws)} draws, and there are {M} inducing "
+                "inputs: with so few draws its matrix is almost singular, and the jitter that it "
+                f"needs changes the model. Use more than {2 * M} draws, or "
+                "gpflow_gi.layers.ImplicitLayer, which needs no jitter.",
+                stacklevel=3,
+            )
 
     @property
     def num_processes(self) -> int:

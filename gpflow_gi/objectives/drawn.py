@@ -9,7 +9,6 @@ from typing import Any
 import tensorflow as tf
 
 from ..core.random import fold_in
-from ..core.validation import shown
 from ..inference import WeightPosterior
 from ..layers.residual import every_layer
 from ..models import DeepGP
@@ -57,9 +56,9 @@ def drawn_variables(model: Any) -> Drawn:
     ):
         raise TypeError(
             "A density ratio is estimated for gpflow_gi.inference.WeightPosterior, or for a model "
-            "all of whose layers have the posterior ImplicitInducing; but got "
-            f"{shown(model)}. The KL divergence of others has a closed form: use Elbo or "
-            "AlphaEnergy."
+            "all of whose layers have the posterior ImplicitInducing; but got a "
+            f"{type(model).__name__} that is neither. The KL divergence of others has a closed "
+            "form: use Elbo or AlphaEnergy."
         )
 
     def of_layers(method: str) -> Sampler:

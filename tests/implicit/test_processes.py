@@ -200,6 +200,8 @@ def test_wrong_arguments_are_refused_in_words():
         KernelProcess(gpflow.kernels.White(), 2)
     with pytest.raises(ValueError, match="cannot take inputs of 2 columns"):
         KernelProcess(gpflow.kernels.Matern52(lengthscales=[1.0, 1.0, 1.0]), 2)
+    with pytest.raises(ValueError, match=r"such as tf.exp, but it returned a ndarray"):
+        KernelProcess(gpflow.kernels.Matern52(), 2, warp=lambda f: np.exp(f))
     with pytest.raises(ValueError, match="warp must return"):
         KernelProcess(gpflow.kernels.Matern52(), 2, warp=tf.reduce_sum)
     with pytest.raises(TypeError, match=r"must be a gpflow_gi\.models\.DeepGP"):

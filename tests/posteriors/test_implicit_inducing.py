@@ -1,5 +1,7 @@
 """Sparse implicit processes: p(f | u) is GPflow's conditional, whatever the layer."""
 
+import warnings
+
 import gpflow
 import numpy as np
 import pytest
@@ -53,6 +55,37 @@ def test_components_are_the_conditionals_of_equation_13(kind, num_draws):
         )
         np.testing.assert_allclose(mean[s], m(X) + expected[0], rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(variance[s], 0.1 + expected[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("num_draws", [10, 11])
+def test_few_draws_are_warned_of_where_jitter_changes_the_model(num_draws):
+    """With five inducing inputs more than ten draws are enough, and without jitter any number."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        layer_of("implicit", NetworkProcess(1), num_draws)
+        assert not caught
+        layer_of("kernel", NetworkProcess(1), num_draws)
+    said = [str(warning.message) for warning in caught]
+    assert len(said) == (num_draws == 10)
+    assert all("covariance of 10 draws, and there are 5 inducing inputs" in line for line in said)
+
+
+def test_with_enough_draws_the_usual_jitter_hardly_matters():
+    """Largest difference of standard deviations, as a share of the largest of them."""
+    u = np.random.default_rng(0).normal(size=(4, 5))
+    gaps = {}
+    for num_draws in (3, 30):
+        exact, other = (
+            np.sqrt(
+                model_of(
+                    layer_of(kind, NetworkProcess(1), num_draws, sampler=lambda S, seed: u[:S])
+                ).predict_y_components(X, 4, seed=0)[1]
+                - 0.1
+            )
+            for kind in ("implicit", "kernel")
+        )
+        gaps[num_draws] = np.abs(exact - other).max() / exact.max()
+    assert gaps[30] < 0.01 < gaps[3], gaps
 
 
 @pytest.mark.usefixtures("small_jitter")
