@@ -596,6 +596,29 @@ def test_sparse_implicit_processes_overfit_with_time():
     assert f"are {a:.2f} and {c:.2f} in place of {b:.2f} and {d:.2f}" in WORDS
 
 
+def mean_of_splits(file, method, dataset, metric):
+    trials = pd.read_csv(RESULTS / "implicit" / file)
+    own = trials.query("method == @method and dataset == @dataset and split < 5")
+    assert sorted(own["split"]) == list(range(5))
+    return own[metric].mean()
+
+
+def test_dropout_and_fewer_steps_of_implicit_processes():
+    dropout = [
+        mean_of_splits("records-sip-dropout.csv", "sip-ns-dropout", dataset, "log_density")
+        for dataset in ("boston", "concrete")
+    ]
+    assert "little difference here, {:.2f} and {:.2f} over".format(*dropout) in WORDS
+    few = "records-vip-steps.csv", "vip", "boston"
+    long = "records.csv", "vip", "boston"
+    density, error = (mean_of_splits(*few, metric) for metric in ("log_density", "rmse"))
+    more = mean_of_splits(*long, "rmse")
+    said = f"published log density, {density:.2f}, and a larger error, {error:.2f} in place of"
+    assert f"{said} {more:.2f}" in WORDS
+    published = of_implicit("log_density")[1].loc["VIP", "boston"]
+    assert abs(density - float(published["mean"])) < 2 * float(published["spread"])
+
+
 def test_what_is_said_of_implicit_processes():
     within, cells, missed, worst = 0, 0, {}, []
     for _, metric in OF_IMPLICIT:
@@ -720,7 +743,9 @@ def test_implicit_processes_with_more_steps():
         for table in (short.merge(long[["method", "dataset", "split"]]), long)
     ]
     assert (
-        "ELBO on concrete, which it does not maximise, falls from {:.2f} to {:.2f}".format(*bounds)
+        "ELBO per row on concrete, which it does not maximise, falls from {:.2f} to {:.2f}".format(
+            *bounds
+        )
         in WORDS
     )
 

@@ -113,7 +113,7 @@ class GPLayer(InducingSamples, Layer):
     def _warn_of_few_draws(self) -> None:
         if not isinstance(self.posterior, ImplicitInducing):
             return
-        M = self.posterior.num_inducing
+        M = int(self.posterior.inducing_inputs.shape[0])
         draws = [k.num_draws for k, _ in self.kernels if isinstance(k, empirical.EmpiricalKernel)]
         if draws and min(draws) <= 2 * M:
             warnings.warn(

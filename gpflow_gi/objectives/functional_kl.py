@@ -11,8 +11,15 @@ import tensorflow as tf
 
 from ..core.callables import name_of, reason_of
 from ..core.jitter import jitter_scales
+from ..core.process import Process
 from ..core.random import fold_in, standard_normal
-from ..core.validation import finite_array, non_negative_number, positive_integer, positive_number
+from ..core.validation import (
+    finite_array,
+    non_negative_number,
+    positive_integer,
+    positive_number,
+    shown,
+)
 from ..inference import WeightPosterior
 from ..layers import Layer
 from ..models import DeepGP
@@ -48,6 +55,10 @@ class FunctionalKL(Objective):
     :param share: share of the sum of all eigenvalues that the used ones have.
     :param box: least and largest value of each input for the points, two of [D]; by default those
         of the training inputs. Batches of a ``tf.data.Dataset`` do not show them: give it then.
+    :param prior: a process to compare with, in place of the model's prior, such as a
+        :class:`gpflow_gi.implicit.KernelProcess` of a kernel that was trained before (fBNN with a
+        GP prior; Rodriguez Santana et al., supplement, section 5.1). It has the columns of X as
+        inputs, and the outputs of the model.
     :raises TypeError: if an argument is of the wrong type.
     :raises ValueError: if a number is invalid.
     """
@@ -63,6 +74,7 @@ class FunctionalKL(Objective):
         noise: float = 0.01,
         share: float = 0.99,
         box: tuple[Any, Any] | None = None,
+        prior: Process | None = None,
     ) -> None:
         if not callable(measurement_points):
             measurement_points = positive_integer("measurement_points", measurement_points)
@@ -76,6 +88,9 @@ class FunctionalKL(Objective):
         if self.share > 1.0:
             raise ValueError(f"share must be at most 1, but is {self.share:g}.")
         self.box = None if box is None else _checked(box)
+        if prior is not None and not isinstance(prior, Process):
+            raise TypeError(f"prior must be one of gpflow_gi.implicit, but is {shown(prior)}.")
+        self.prior = prior
         # A function makes all points itself.
         self.needs_box = box is None and not callable(measurement_points)
 
@@ -85,10 +100,18 @@ class FunctionalKL(Objective):
 
     def check(self, model: Any, num_samples: int | None) -> None:
         check_has_rows(self, model)
-        prior_draws(model)
+        if self.prior is None:
+            prior_draws(model)
+        elif self.prior.output_dim != model.output_dim:
+            raise ValueError(
+                f"The prior has {self.prior.output_dim} outputs, but the model has "
+                f"{model.output_dim}."
+            )
 
     def build(self, model: Any, data: Batch) -> None:
         X = model.check_inputs(data[0])
+        if self.prior is not None:
+            self.prior.check_columns(X.shape[1])
         points = self.measurement_points
         if callable(points):
             _check_points(points, X[:2])
@@ -104,7 +127,8 @@ class FunctionalKL(Objective):
         X = self._points(model.check_inputs(batch[0]), seeds[0])
         R = self.num_draws
         q = self._noisy(model.draw_for(X, R, seeds[1], joint=True)(X, seeds[1]), R, seeds[2])
-        prior = self._noisy(prior_draws(model)(X, R, seeds[3]), R, seeds[4])
+        draws_of_prior = prior_draws(model) if self.prior is None else draws_of(self.prior)
+        prior = self._noisy(draws_of_prior(X, R, seeds[3]), R, seeds[4])
         # (11): grad KL = E_q [(grad_f log q(f) - grad_f log p(f)) df]
         score = SpectralStein(q, self.share)(q) - SpectralStein(prior, self.share)(q)
         slope = tf.reduce_mean(tf.reduce_sum(score * q, axis=1))
@@ -157,6 +181,11 @@ def prior_draws(model: Any) -> PriorDraws:
             layer.follow_prior()
     prior.inducing_inputs = None
     return lambda X, R, seed: prior.draw_for(X, R, seed, joint=True)(X, seed)
+
+
+def draws_of(process: Process) -> PriorDraws:
+    """Functions drawn from a process."""
+    return lambda X, R, seed: process.functions(R, seed)(X)
 
 
 def _check_points(points: Callable[[tf.Tensor, tf.Tensor], Any], X: tf.Tensor) -> None:

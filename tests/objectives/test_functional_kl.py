@@ -10,7 +10,7 @@ import tensorflow as tf
 import gpflow_gi as gi
 from gpflow_gi.core.random import as_seed
 from gpflow_gi.objectives import FunctionalKL
-from gpflow_gi.objectives.functional_kl import prior_draws
+from gpflow_gi.objectives.functional_kl import draws_of, prior_draws
 from gpflow_gi.objectives.spectral_stein import SpectralStein, median_distances
 
 from ..builders import mean_and_standard_error, random_bnn, random_data, random_deep_gp
@@ -192,6 +192,30 @@ def test_draws_of_the_prior_are_of_the_present_one(kind, rng):
         np.testing.assert_allclose(draws.var(0), expected.var(0), rtol=5 * error)
 
 
+def test_a_process_takes_the_place_of_the_prior(rng):
+    """Draws of its kernel; and N(0, 4) in place of N(0, 1) for the weight of a line."""
+    kernel = gpflow.kernels.Matern52(variance=2.0)
+    X = tf.constant(rng.normal(size=(3, 1)))
+    draws = draws_of(gi.implicit.KernelProcess(kernel, 1))(X, 4000, as_seed(0)).numpy()[..., 0]
+    np.testing.assert_allclose(np.cov(draws.T), kernel(X), atol=5 * 2.0 * np.sqrt(2 / 4000))
+
+    m, s, wide = 1.0, 0.6, 2.0
+    model = linear(m, s)
+    process = gi.implicit.KernelProcess(gpflow.kernels.Linear(wide**2), 1)
+    objective = FunctionalKL(lambda X, seed: tf.ones([1, 1], X.dtype), num_draws=300, prior=process)
+    batch = (tf.ones([3, 1], tf.float64), tf.zeros([3, 1], tf.float64))
+    objective.build(model, batch)
+    slopes = []
+    for i in range(20):
+        with tf.GradientTape() as tape:
+            _, kl = objective.terms(model, batch, 1, as_seed(i))
+        (slope,) = tape.gradient(kl, [model.mean.unconstrained_variable])
+        slopes.append(float(slope[0]))
+    slope, error = mean_and_standard_error(slopes)
+    assert abs(slope - m / wide**2) < 4 * error + 0.1
+    assert error < 0.05  # 1 under the model's own prior
+
+
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_training_is_resumed_with_the_same_numbers(rng, tmp_path):
@@ -230,5 +254,12 @@ def test_errors(rng):
     ):
         with pytest.raises(ValueError, match=message):
             FunctionalKL(points).build(model, tuple(map(tf.constant, data)))
+    process = gi.implicit.NetworkProcess(3, 2)
+    with pytest.raises(TypeError, match="prior must be one of .*, but is 'rbf'"):
+        FunctionalKL(prior="rbf")
+    with pytest.raises(ValueError, match="prior has 2 outputs, but the model has 1"):
+        FunctionalKL(prior=process).check(model, None)
+    with pytest.raises(ValueError, match="input_dim=3, but X has 2 columns"):
+        FunctionalKL(prior=process).build(model, tuple(map(tf.constant, data)))
     with pytest.raises(TypeError, match="FunctionalKL needs a model of rows"):
         FunctionalKL().check(gpflow.kernels.Matern32(), None)
