@@ -255,7 +255,7 @@ def test_errors(rng):
         with pytest.raises(ValueError, match=message):
             FunctionalKL(points).build(model, tuple(map(tf.constant, data)))
     process = gi.implicit.NetworkProcess(3, 2)
-    with pytest.raises(TypeError, match="prior must be one of .*, but is 'rbf'"):
+    with pytest.raises(TypeError, match=r"prior must be one of .*, but is 'rbf'"):
         FunctionalKL(prior="rbf")
     with pytest.raises(ValueError, match="prior has 2 outputs, but the model has 1"):
         FunctionalKL(prior=process).check(model, None)
