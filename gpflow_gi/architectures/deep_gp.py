@@ -60,6 +60,7 @@ def build_deep_gp(
     mean_function: Literal["linear", "zero"] = "linear",
     hidden_start: Literal["inputs", "targets"] = "inputs",
     shared_precision: bool = True,
+    whiten: bool = False,
     kernel: Kernel | Callable[[int], Kernel] | Sequence[Kernel] | None = None,
     likelihood: Likelihood | None = None,
     latent_dim: int = 0,
@@ -111,6 +112,9 @@ def build_deep_gp(
         one pseudo-precision, as in the paper; False for one of each unit, which costs a
         factorisation of each unit and reaches better bounds after long training: see the page on
         results. Local layers have a covariance of each unit in any case.
+    :param whiten: True for whitened pseudo-outputs in the first hidden layer, if it is global, as
+        those of :class:`~gpflow_gi.posteriors.LocalInducing` always are: the same posterior, but
+        training takes other steps.
     :param kernel: a function from the number of inputs to a GPflow kernel, a kernel to be copied
         for every layer, or a list with one kernel per layer. By default a squared exponential with
         one lengthscale per input.
@@ -128,8 +132,8 @@ def build_deep_gp(
     :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
         unknown, if a kernel does not fit its layer, or if its matrix at the inducing points
         cannot be factorised.
-    :raises TypeError: if `likelihood` is not a GPflow likelihood, or `shared_precision` is not True
-        or False.
+    :raises TypeError: if `likelihood` is not a GPflow likelihood, or `shared_precision` or
+        `whiten` is not True or False.
     :warns UserWarning: if `num_inducing` exceeds the number of different rows of X, and is lowered
         to it; or if a column is far from standardised.
     """
@@ -153,6 +157,7 @@ def build_deep_gp(
             "mean functions put together gpflow_gi.layers.GPLayer and gpflow_gi.models.DeepGP."
         )
     shared = true_or_false("shared_precision", shared_precision)
+    whiten = true_or_false("whiten", whiten)
     is_zero = mean_function == "zero"
     from_targets = _starts_from_targets(hidden_start, is_zero, likelihood, Y, output_dim)
     usual_width = output_dim if from_targets else min(D, LARGEST_HIDDEN_DIM)
@@ -184,9 +189,13 @@ def build_deep_gp(
         layers.append(latents)
     below = methods[:-1], kernels[:-1], F, Z
     if from_targets:
-        hidden, F, Z = hidden_from_targets(*below, Y, likelihood, output_dim, shared=shared)
+        hidden, F, Z = hidden_from_targets(
+            *below, Y, likelihood, output_dim, shared=shared, whiten=whiten
+        )
     else:
-        hidden, F, Z = hidden_from_inputs(*below, width, has_mean=not is_zero, shared=shared)
+        hidden, F, Z = hidden_from_inputs(
+            *below, width, has_mean=not is_zero, shared=shared, whiten=whiten
+        )
     layers += hidden
     V, Lambda = regression_on_targets(kernels[-1], Z, F, Y, likelihood, output_dim)
     posterior = posterior_of(methods[-1], kernels[-1], Z, V, Lambda, "full")

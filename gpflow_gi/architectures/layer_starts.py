@@ -49,6 +49,7 @@ def hidden_from_inputs(
     *,
     has_mean: bool,
     shared: bool,
+    whiten: bool,
 ) -> tuple[list[GPLayer], np.ndarray, np.ndarray]:
     """Hidden layers that start near a linear map of their inputs.
 
@@ -56,6 +57,7 @@ def hidden_from_inputs(
     :param Z: inducing points below them, [M, D].
     :param has_mean: True if the map is the mean function, False if pseudo-outputs stand for it.
     :param shared: True if the units of a global layer share one precision.
+    :param whiten: True for whitened pseudo-outputs in the first one, if it is global.
     :return: the layers; rows [N, width] and inducing points [M, width] above them.
     """
     layers = []
@@ -63,7 +65,9 @@ def hidden_from_inputs(
         W = linear_map(F, width)
         V = np.zeros((len(Z), width)) if has_mean else Z @ W
         Lambda = HIDDEN_PRECISION * np.eye(len(Z))
-        posterior = posterior_of(method, kernel, Z, V, Lambda, "diagonal", shared=shared)
+        posterior = posterior_of(
+            method, kernel, Z, V, Lambda, "diagonal", shared=shared, whiten=whiten and not layers
+        )
         mean_function = mean_function_of(W) if has_mean else None
         layers.append(GPLayer(kernel, width, posterior, mean_function=mean_function))
         F, Z = F @ W, Z @ W
@@ -80,6 +84,7 @@ def hidden_from_targets(
     output_dim: int,
     *,
     shared: bool,
+    whiten: bool,
 ) -> tuple[list[GPLayer], np.ndarray, np.ndarray]:
     """Hidden layers of mean zero: the regression onto the targets, then the identity.
 
@@ -90,13 +95,16 @@ def hidden_from_targets(
     :param F: rows below them, [N, D].
     :param Z: inducing points below them, [M, D].
     :param shared: True if the units of a global layer share one precision.
+    :param whiten: True for whitened pseudo-outputs in the first one, if it is global.
     :return: the layers; rows [N, P] and inducing points [M, P] above them.
     """
     layers: list[GPLayer] = []
     for method, kernel in zip(methods, kernels, strict=True):
         if not layers:
             V, Lambda = regression_on_targets(kernel, Z, F, Y, likelihood, output_dim)
-            posterior = posterior_of(method, kernel, Z, V, Lambda, "full", shared=shared)
+            posterior = posterior_of(
+                method, kernel, Z, V, Lambda, "full", shared=shared, whiten=whiten
+            )
             start = GlobalInducing(
                 *V.shape, pseudo_outputs=V, pseudo_precision=Lambda, precision="full"
             )
@@ -164,26 +172,34 @@ def posterior_of(
     precision: Literal["diagonal", "full"],
     *,
     shared: bool = True,
+    whiten: bool = False,
 ) -> Posterior:
     """The posterior whose q(z) is the regression on pseudo-outputs V [M, P] at inputs Z [M, D].
 
     :param Lambda: their precision, [M, M].
     :param shared: True if all outputs of a global layer share it; False if each starts with a copy.
+    :param whiten: True for whitened pseudo-outputs of a global layer.
     """
     M, P = V.shape
     if method == "prior":
         return Prior()
     if method == "global":
+        if whiten:
+            V = np.linalg.solve(_factor(kernel, Z), V)
         start = Lambda if precision == "full" else np.diag(Lambda)
         if not shared:
             start = np.tile(start, (P, *[1] * start.ndim))
         return GlobalInducing(
-            M, P, pseudo_outputs=V, pseudo_precision=start, precision=precision, shared=shared
+            M,
+            P,
+            pseudo_outputs=V,
+            pseudo_precision=start,
+            precision=precision,
+            shared=shared,
+            whiten=whiten,
         )
     # q(z) = N(B^-1 L^T Lambda V, B^-1) with B = I + L^T Lambda L
-    L = KernelBasis(kernel, tf.constant(Z)).L.numpy()
-    if not all_finite(L):
-        raise ValueError(_NO_START)
+    L = _factor(kernel, Z)
     B = np.eye(M) + L.T @ Lambda @ L
     try:
         q_sqrt = np.linalg.cholesky(np.linalg.inv(B))
@@ -191,3 +207,14 @@ def posterior_of(
         raise ValueError(_NO_START) from None
     q_mu = np.linalg.solve(B, L.T @ Lambda @ V)
     return LocalInducing(Z, P, q_mu=q_mu, q_sqrt=np.tile(q_sqrt, (P, 1, 1)))
+
+
+def _factor(kernel: Kernel, Z: np.ndarray) -> np.ndarray:
+    """The Cholesky factor L of the kernel matrix at Z, [M, M].
+
+    :raises ValueError: if there is none.
+    """
+    L: np.ndarray = KernelBasis(kernel, tf.constant(Z)).L.numpy()
+    if not all_finite(L):
+        raise ValueError(_NO_START)
+    return L

@@ -34,10 +34,16 @@ def check_can_update(model: Any) -> None:
         if isinstance(layer, Deterministic):
             continue
         is_global = isinstance(layer, GPLayer) and isinstance(layer.posterior, GlobalInducing)
-        if not is_global or not layer.posterior.shared or layer.mixing is not None:
+        if (
+            not is_global
+            or not layer.posterior.shared
+            or layer.posterior.whiten
+            or layer.mixing is not None
+        ):
             raise ValueError(
                 "update needs Gaussian process layers with GlobalInducing posteriors, one "
-                f"precision for all outputs and no mixing, but layer {i} is a "
+                "precision for all outputs, pseudo-outputs that are not whitened, and no mixing, "
+                f"but layer {i} is a "
                 f"{type(layer).__name__} with {type(layer.posterior).__name__}."
             )
 

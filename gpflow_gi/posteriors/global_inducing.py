@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from ..core import linalg
 from ..core.basis import Basis
 from ..core.gaussians import WhitenedGaussian
+from ..core.validation import true_or_false
+from ..kernels import KernelBasis
 from .base import Posterior
 from .pseudo_data import PrecisionKind, PseudoData
 
@@ -18,7 +21,10 @@ class GlobalInducing(PseudoData, Posterior):
     The pseudo-outputs are those of f - m, the layer without its mean function, like the targets of
     a regression after subtraction of the mean: V = 0 means f = m.
 
-    ``pseudo_outputs``, V, and ``pseudo_precision``, Lambda, are its parameters.
+    ``pseudo_outputs``, V, and ``pseudo_precision``, Lambda, are its parameters. With ``whiten=True``
+    the parameter is v, and V = L v with the Cholesky factor L of the kernel matrix at the
+    pseudo-inputs: the same family of posteriors where these are fixed, as in the first layer of a
+    deep GP, with other steps of training.
 
     >>> posterior = GlobalInducing(3, 1, pseudo_outputs=[[0.0], [1.0], [2.0]], precision="full")
     >>> posterior.pseudo_precision.shape
@@ -26,6 +32,8 @@ class GlobalInducing(PseudoData, Posterior):
     """
 
     uses_global_inducing = True
+
+    whiten = False  # of files of earlier versions
 
     def __init__(
         self,
@@ -36,6 +44,7 @@ class GlobalInducing(PseudoData, Posterior):
         pseudo_precision: Any = None,
         precision: PrecisionKind = "diagonal",
         shared: bool = True,
+        whiten: bool = False,
     ) -> None:
         """Set up the pseudo-data.
 
@@ -43,7 +52,7 @@ class GlobalInducing(PseudoData, Posterior):
         :param output_dim: P, the number of outputs of the layer; for a convolution the shape of
             its output images, (H, W, P) with P filters.
         :param pseudo_outputs: initial V, [M, P] or [M, H, W, P], in the units of the layer's
-            outputs. Zero by default.
+            outputs, or with `whiten` v, without units. Zero by default.
         :param pseudo_precision: initial Lambda, in one over the squared units of the outputs:
             [M], or for "full" a positive definite [M, M], or for "location" [M, H, W]. A scalar
             means that multiple of the identity, and [M] a diagonal matrix. One by default.
@@ -51,10 +60,12 @@ class GlobalInducing(PseudoData, Posterior):
             or "location", one for each location of each image.
         :param shared: True if all outputs share one Lambda, as in the paper. Otherwise each has its
             own Lambda, [P, M] or [P, M, M], and its own factorisation: P times the work.
+        :param whiten: True for pseudo-outputs L v; for GP layers.
         :raises ValueError: if a number is not a positive integer, if `precision` or `shared` is
             unknown or not possible for the outputs, if an array is not finite or of another shape,
             or if Lambda is not positive definite or beyond the bounds of
             :func:`gpflow_gi.posteriors.pseudo_data.largest_precision`.
+        :raises TypeError: if `whiten` is not True or False.
         """
         super().__init__(
             num_inducing,
@@ -64,6 +75,17 @@ class GlobalInducing(PseudoData, Posterior):
             precision=precision,
             shared=shared,
         )
+        self.whiten = true_or_false("whiten", whiten)
+
+    def bind(self, num_weights: int | None, output_dim: int) -> None:
+        if self.whiten and num_weights is not None:
+            raise ValueError(
+                "whiten=True is for Gaussian process layers; this layer has weights. Leave it out."
+            )
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
-        return self.regression(basis, outputs)
+        if not self.whiten:
+            return self.regression(basis, outputs)
+        assert isinstance(basis, KernelBasis), "bind refuses other layers"
+        V = linalg.product(basis.L, self.pseudo_outputs[:, outputs])
+        return self.regression(basis, outputs, V)

@@ -77,11 +77,14 @@ class PseudoData(gpflow.Module):
             return self._triangle.forward(self.pseudo_precision.unconstrained_variable)
         return tf.linalg.diag(tf.sqrt(self.pseudo_precision))
 
-    def regression(self, basis: Basis, outputs: slice) -> WhitenedGaussian:
+    def regression(
+        self, basis: Basis, outputs: slice, V: tf.Tensor | None = None
+    ) -> WhitenedGaussian:
         """The exact posterior of some of the outputs, given their pseudo-data at the basis' inputs.
 
         :param basis: basis at M inputs.
         :param outputs: the outputs among P that share that basis.
+        :param V: their pseudo-outputs, [M, p] or [S, M, p]; by default the parameters.
         :return: q(z).
         """
         # Lambda = T T^T
@@ -89,10 +92,11 @@ class PseudoData(gpflow.Module):
             T = tf.sqrt(self.pseudo_precision)
         else:
             T = self._triangle.forward(self.pseudo_precision.unconstrained_variable)
-        V: tf.Tensor = self.pseudo_outputs
-        if outputs != slice(0, V.shape[-1]):  # a slice costs a copy, and its gradient another
-            V = V[..., outputs]
-            T = T if self.shared else T[outputs]
+        is_all = outputs == slice(0, self.pseudo_outputs.shape[-1])
+        if not is_all and not self.shared:  # a slice costs a copy, and its gradient another
+            T = T[outputs]
+        if V is None:
+            V = self.pseudo_outputs if is_all else self.pseudo_outputs[..., outputs]
         return regress(basis, T, V, shared=self.shared)
 
 

@@ -456,6 +456,7 @@ _add(
         "mean_function": CHOICES,
         "hidden_start": CHOICES,
         "shared_precision": FLAGS,
+        "whiten": FLAGS,
         "kernel": OBJECTS,
         "likelihood": OBJECTS,
         "num_samples": COUNTS,
@@ -854,6 +855,7 @@ _add(
         "pseudo_precision": "array",
         "precision": CHOICES,
         "shared": FLAGS,
+        "whiten": FLAGS,
     },
 )
 _add(

@@ -25,7 +25,7 @@ def regress(basis: Basis, T: tf.Tensor, V: tf.Tensor, *, shared: bool) -> Whiten
     :param T: a root of Lambda = T T^T. If all outputs share it: [M] for a diagonal Lambda, or lower
         triangular [M, M]. Otherwise one for each output: [P, M] or [P, M, M]. In a convolution one
         for each image, [M], or for each location, [M, H, W].
-    :param V: pseudo-outputs, [M, P], or [M, H, W, P] in a convolution.
+    :param V: pseudo-outputs, [M, P] or [S, M, P], or [M, H, W, P] in a convolution.
     :param shared: True if all outputs share Lambda.
     :return: q(z).
     """

@@ -48,7 +48,7 @@ class WeightSpaceRegression(WeightGaussian):
             return
         is_diagonal = T.shape.rank == (1 if shared else 2)
         Phi = self._over_outputs(basis.design)
-        V = V if shared else tf.transpose(V)[..., None]
+        V = V if shared else tf.linalg.matrix_transpose(V)[..., None]
         if is_diagonal:
             H, y = tf.expand_dims(T, -1) * Phi, tf.expand_dims(T, -1) * V
         else:
