@@ -60,7 +60,7 @@ def hidden_from_inputs(
     :param whiten: True for whitened pseudo-outputs in the first one, if it is global.
     :return: the layers; rows [N, width] and inducing points [M, width] above them.
     """
-    layers = []
+    layers: list[GPLayer] = []
     for method, kernel in zip(methods, kernels, strict=True):
         W = linear_map(F, width)
         V = np.zeros((len(Z), width)) if has_mean else Z @ W

@@ -21,10 +21,10 @@ class GlobalInducing(PseudoData, Posterior):
     The pseudo-outputs are those of f - m, the layer without its mean function, like the targets of
     a regression after subtraction of the mean: V = 0 means f = m.
 
-    ``pseudo_outputs``, V, and ``pseudo_precision``, Lambda, are its parameters. With ``whiten=True``
-    the parameter is v, and V = L v with the Cholesky factor L of the kernel matrix at the
-    pseudo-inputs: the same family of posteriors where these are fixed, as in the first layer of a
-    deep GP, with other steps of training.
+    ``pseudo_outputs``, V, and ``pseudo_precision``, Lambda, are its parameters. With
+    ``whiten=True`` the first is v, and V = L v with the Cholesky factor L of the kernel matrix at
+    the pseudo-inputs: the same posteriors where these are fixed, as in the first layer of a deep
+    GP, with other steps of training.
 
     >>> posterior = GlobalInducing(3, 1, pseudo_outputs=[[0.0], [1.0], [2.0]], precision="full")
     >>> posterior.pseudo_precision.shape
