@@ -247,6 +247,34 @@ def test_a_last_rate_of_zero_is_reached_linearly(monkeypatch):
     assert given["optimizer"].beta_2 == 0.99
 
 
+def test_settings_of_the_methods_compared_with_implicit_processes():
+    """Those of Rodriguez Santana et al. (2022), section 5: 2 x 50 units, steps of 10 rows."""
+    names = "bbb, avb, aadm-0.5, fbnn, vip, dvip-2, sip-bnn, sip-ns".split(", ")
+    alphas = {}
+    for name in names:
+        settings = METHODS[name].settings
+        budget = train.with_own_numbers(BUDGETS["quick"], settings["train"])
+        assert (budget.batch_size, budget.num_inducing) == (10, 100)
+        assert budget.kl_warmup == 0.2 * budget.steps == 600
+        objective = settings.get("objective", {})
+        alphas[name] = objective.get("alpha")
+        assert objective.get("classifier", [50, 50]) == [50, 50]
+        if METHODS[name].model == "bnn":
+            assert settings["widths"] == [50, 50]
+    assert alphas == {**dict.fromkeys(names), "avb": 0.0} | dict.fromkeys(
+        ("aadm-0.5", "vip", "sip-bnn", "sip-ns"), 0.5
+    )
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    for name in ("vip", "sip-bnn", "sip-ns"):
+        model = train.build(METHODS[name], X, X[:, :1], 5, seed=0)
+        process = model.layers[0].process
+        if name == "sip-ns":
+            widths = [weights.shape[-1] for weights in process.network.weights[:-1]]
+        else:
+            widths = [layer.output_dim for layer in process.layers[:-1]]
+        assert widths == [50, 50]
+
+
 def test_names_fit_shells_and_files():
     for name, method in METHODS.items():
         assert name == method.name and name.replace("-", "").replace(".", "").isalnum()

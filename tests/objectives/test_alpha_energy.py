@@ -121,6 +121,19 @@ def test_only_the_data_term_is_scaled(rng):
     assert all(half[1] == whole[1] for half in halves)
 
 
+def test_of_a_linearised_network(rng):
+    """f is Gaussian: the energy of alpha = 1 has the densities of the predictions."""
+    X, Y = random_data(rng, N=8)
+    network = gi.architectures.build_bnn(X, Y, widths=(3,), inference="factorised")
+    L = gi.inference.WeightSpace(network).size
+    q = gi.inference.Gaussian(network, 0.1 * np.ones(L), diagonal=np.full(L, 0.2))
+    model = gi.inference.Linearised(q)
+    batch = (tf.constant(X), tf.constant(Y))
+    first, _ = AlphaEnergy(1.0).terms(model, batch, 1, as_seed(0))
+    expected = np.sum(model.predict_log_density((X, Y), 1))
+    np.testing.assert_allclose(first, expected, rtol=1e-8)
+
+
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_training_by_the_energy(rng):

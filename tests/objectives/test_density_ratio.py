@@ -176,6 +176,22 @@ def test_two_contrasts_train_the_process_too(rng):
     assert math.isfinite(record.reports[-1].objective)
 
 
+def test_only_the_data_term_is_scaled(rng):
+    """Halves of the rows stand for all of them; the divergence is of all weights at once."""
+    X, Y = random_data(rng, N=8)
+    model, _ = shifted(rng)
+    model.network.num_data = 8
+    objective = DensityRatioKL((3,), alpha=0.5, num_draws=10)
+    objective.build(model, (X, Y))
+    rows = ((0, 8), (0, 4), (4, 8))
+    (whole, kl), *halves = [
+        objective.terms(model, (tf.constant(X[i:j]), tf.constant(Y[i:j])), 5, as_seed(0))
+        for i, j in rows
+    ]
+    np.testing.assert_allclose(np.mean([half[0] for half in halves]), whole, rtol=1e-12)
+    assert all(half[1] == kl for half in halves)
+
+
 def test_what_is_compared_by_default():
     """The papers' experiments have a contrast in weights, and none in inducing outputs."""
     assert DensityRatioKL().adaptive_contrast
