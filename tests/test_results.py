@@ -769,6 +769,14 @@ def test_steps_cost_the_same_whatever_the_number_of_rows():
     assert max(costs) < 1.2 * min(costs)
 
 
+def test_memory_for_two_million_flights():
+    found = json.loads((RESULTS / "airline-memory.json").read_text())
+    assert set(found) == {path.stem for path in (RESULTS / "airline").glob("*")}
+    peaks = pd.Series({name: one["peak_memory_mb"] for name, one in found.items()})
+    assert peaks.max() < 3000
+    assert f"held {peaks.max() / 1000:.1f} GB at most, `{peaks.idxmax()}` the most" in WORDS
+
+
 def test_two_million_flights():
     curves = {path.stem: json.loads(path.read_text()) for path in (RESULTS / "airline").glob("*")}
     last = {name: curve["points"][-1] for name, curve in curves.items()}
