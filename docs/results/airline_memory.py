@@ -3,8 +3,7 @@
 python docs/results/airline_memory.py OUT.json [--methods NAME ...]
 
 The settings of `gpflow-gi experiment large --data airline`, for half a minute of CPU time with
-measurements after 10, 15 and 22.5 seconds: later ones need no more memory. Each method has a
-process of its own.
+measurements after 10, 15 and 22.5 seconds. Each method has a process of its own.
 """
 
 import argparse

@@ -110,11 +110,11 @@ def build_deep_gp(
         reaches better bounds with few rows of many inputs: see the page on results.
     :param shared_precision: True if all units of a hidden layer with global inducing points share
         one pseudo-precision, as in the paper; False for one of each unit, which costs a
-        factorisation of each unit and reaches better bounds after long training: see the page on
-        results. Local layers have a covariance of each unit in any case.
-    :param whiten: True for whitened pseudo-outputs in the first hidden layer, if it is global, as
-        those of :class:`~gpflow_gi.posteriors.LocalInducing` always are: the same posterior, but
-        training takes other steps.
+        factorisation of each unit. Local layers have a covariance of each unit in any case; there
+        it has no effect.
+    :param whiten: True for whitened pseudo-outputs in the first layer, as those of local GP layers
+        always are, if it is a hidden layer with global inducing points; no effect otherwise. The
+        posterior is the same, but training takes other steps.
     :param kernel: a function from the number of inputs to a GPflow kernel, a kernel to be copied
         for every layer, or a list with one kernel per layer. By default a squared exponential with
         one lengthscale per input.

@@ -152,7 +152,7 @@ def _deep_gps_with_a_precision_of_each_unit() -> list[Method]:
             method,
             name=f"{method.name}-unshared",
             title=f"{method.title}, a precision of each unit",
-            source=f"{OBER}; {OURS}",
+            source=method.source,
             settings={**method.settings, "shared_precision": False},
         )
         for method in (*_deep_gps(), *_deep_gps_of_mean_zero())

@@ -38,6 +38,7 @@ def two_samples(name: str, sampler: Any) -> tf.Tensor:
     """Two samples of a user's function of a number of samples and a seed [2].
 
     :param name: of the argument, for messages.
+    :return: what it returns, a tensor whose shape is not checked.
     :raises TypeError: if it is no function.
     :raises ValueError: if it fails.
     """

@@ -32,7 +32,7 @@ class NeuralSampler(Process):
     TensorShape([5, 1, 1])
     """
 
-    dropout_rate = 0.0  # of files of earlier versions
+    dropout_rate = 0.0  # in files of earlier versions
 
     def __init__(
         self,
@@ -66,9 +66,7 @@ class NeuralSampler(Process):
         super().__init__(input_dim, output_dim, seed)
         self.noise_dim = positive_integer("noise_dim", noise_dim)
         self.rank = None if rank is None else positive_integer("rank", rank)
-        self.dropout_rate = non_negative_number("dropout_rate", dropout_rate)
-        if self.dropout_rate >= 1:
-            raise ValueError(f"dropout_rate must be below 1, but is {self.dropout_rate:g}.")
+        self.dropout_rate = check_dropout_rate(dropout_rate)
         widths, function = widths_of_layers(widths), as_nonlinearity(nonlinearity)
         start = start_seed(self.seed)
         D, P, noise = self.input_dim, self.output_dim, self.noise_dim
@@ -118,3 +116,14 @@ class NeuralSampler(Process):
         kept = 1.0 - self.dropout_rate
         uniform = tf.random.stateless_uniform(shape, seed, dtype=gpflow.default_float())
         return tf.cast(uniform < kept, uniform.dtype) / kept
+
+
+def check_dropout_rate(rate: Any) -> float:
+    """The rate as a float.
+
+    :raises ValueError: if it is not a number from 0 to below 1.
+    """
+    rate = non_negative_number("dropout_rate", rate)
+    if rate >= 1:
+        raise ValueError(f"dropout_rate must be below 1, but is {rate:g}.")
+    return float(rate)

@@ -73,7 +73,7 @@ class GPLayer(InducingSamples, Layer):
             finite numbers, or if the posterior is one over weights.
         :raises TypeError: if the kernel is none of these; if `posterior` is not a posterior; or if
             the mean function cannot be called.
-        :warns UserWarning: if an empirical kernel of S draws meets more than S / 2 inducing inputs
+        :warns UserWarning: if an empirical kernel of S draws meets S / 2 or more inducing inputs
             with implicit values: the jitter of its almost singular matrix then changes the model.
         """
         super().__init__()

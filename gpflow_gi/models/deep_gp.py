@@ -288,8 +288,9 @@ class DeepGP(LatentBounds):
         :param num_inducing: the number of inducing points to add, at different random rows of X.
         :param seed: of these rows, an integer from 0 to 2^32 - 1.
         :return: a copy of the model, with more inducing points, and ``num_data`` N'.
-        :raises ValueError: if the data do not fit, if a layer is not a Gaussian process with a
-            GlobalInducing posterior, or if a number is not a positive integer.
+        :raises ValueError: if the data do not fit, if a layer is not a Gaussian process without
+            mixing and with a GlobalInducing posterior of one precision and pseudo-outputs that are
+            not whitened, or if a number is not a positive integer.
         """
         check_can_update(self)
         X, _ = self.check_data(data)

@@ -33,18 +33,22 @@ def check_can_update(model: Any) -> None:
     for i, layer in enumerate(model.layers, start=1):
         if isinstance(layer, Deterministic):
             continue
-        is_global = isinstance(layer, GPLayer) and isinstance(layer.posterior, GlobalInducing)
-        if (
-            not is_global
-            or not layer.posterior.shared
-            or layer.posterior.whiten
-            or layer.mixing is not None
-        ):
+        if not isinstance(layer, GPLayer) or not isinstance(layer.posterior, GlobalInducing):
             raise ValueError(
-                "update needs Gaussian process layers with GlobalInducing posteriors, one "
-                "precision for all outputs, pseudo-outputs that are not whitened, and no mixing, "
-                f"but layer {i} is a "
-                f"{type(layer).__name__} with {type(layer.posterior).__name__}."
+                "update needs Gaussian process layers with GlobalInducing posteriors, but layer "
+                f"{i} is a {type(layer).__name__} with {type(layer.posterior).__name__}."
+            )
+        if layer.mixing is not None:
+            raise ValueError(f"update needs layers without mixing, but layer {i} has it.")
+        if not layer.posterior.shared:
+            raise ValueError(
+                "update needs one precision for all outputs of a layer, but layer "
+                f"{i} has one for each. Build the model with shared_precision=True."
+            )
+        if layer.posterior.whiten:
+            raise ValueError(
+                "update needs pseudo-outputs that are not whitened, but those of layer "
+                f"{i} are. Build the model with whiten=False."
             )
 
 

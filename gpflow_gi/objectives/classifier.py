@@ -17,7 +17,7 @@ def new_classifier(size: int, widths: Sequence[int], seed: tf.Tensor) -> Percept
 
 
 def classifier_loss(of_q: tf.Tensor, of_other: tf.Tensor) -> tf.Tensor:
-    """(3), with the sign of a loss: E_q softplus(-T) + E_p softplus(T), [S] and [S] -> []."""
+    """E_q softplus(-T) + E_p softplus(T), [S] and [S] -> []: (3) of the paper, as a loss."""
     return tf.reduce_mean(tf.nn.softplus(-of_q)) + tf.reduce_mean(tf.nn.softplus(of_other))
 
 

@@ -57,8 +57,9 @@ class DensityRatioKL(Objective):
         whose log ratio to the prior is known, instead of the prior (Mescheder et al., section 3.3).
         That needs the density of the prior: inducing outputs of a process are compared with draws
         of it. With a symmetrised divergence, q and the prior are each compared with a Gaussian, by
-        two classifiers (Rodriguez Santana et al. 2022, supplement, section 2). By default False
-        with a symmetrised divergence, as in the experiments of that paper, and True otherwise.
+        two classifiers (Rodriguez Santana et al. 2022, supplement, section 2); means and variances
+        are constants, so that gradients pass through the draws alone. By default False with a
+        symmetrised divergence, as in the experiments of that paper, and True otherwise.
     :param num_draws: draws of q and of the prior in each step.
     :param learning_rate: learning rate of the classifier's Adam.
     :param seed: seed of the classifier's weights at the start.
@@ -101,7 +102,8 @@ class DensityRatioKL(Objective):
     @property
     def name(self) -> str:  # type: ignore[override]
         symmetrised = "symmetrised " if self.symmetrised else ""
-        return f"{symmetrised}density-ratio objective (alpha {self.alpha:g})"
+        contrasts = ", two contrasts" if self._has_two_contrasts else ""
+        return f"{symmetrised}density-ratio objective (alpha {self.alpha:g}{contrasts})"
 
     def check(self, model: Any, num_samples: int | None) -> None:
         check_has_rows(self, model)

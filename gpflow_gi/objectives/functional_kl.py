@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+import gpflow
 import numpy as np
 import tensorflow as tf
 
@@ -58,7 +59,7 @@ class FunctionalKL(Objective):
     :param prior: a process to compare with, in place of the model's prior, such as a
         :class:`gpflow_gi.implicit.KernelProcess` of a kernel that was trained before (fBNN with a
         GP prior; Rodriguez Santana et al., supplement, section 5.1). It has the columns of X as
-        inputs, and the outputs of the model.
+        inputs, and the outputs of the model, in the units of f. It is copied, and not trained.
     :raises TypeError: if an argument is of the wrong type.
     :raises ValueError: if a number is invalid.
     """
@@ -90,7 +91,10 @@ class FunctionalKL(Objective):
         self.box = None if box is None else _checked(box)
         if prior is not None and not isinstance(prior, Process):
             raise TypeError(f"prior must be one of gpflow_gi.implicit, but is {shown(prior)}.")
-        self.prior = prior
+        # A copy that is constant: as the objective's own, checkpoints know its values.
+        self.prior = gpflow.utilities.deepcopy(prior)
+        if prior is not None:
+            gpflow.set_trainable(self.prior, False)
         # A function makes all points itself.
         self.needs_box = box is None and not callable(measurement_points)
 

@@ -2,7 +2,8 @@
 
 Rodriguez Santana, Zaldivar & Hernandez-Lobato (2022), supplement, section 2: each distribution is
 compared with the Gaussian of its own means and variances, by a classifier of its own, and the log
-ratio of the two Gaussians is known.
+ratio of the two Gaussians is known. Equation numbers are the supplement's. Means and variances are
+constants, so that gradients pass through the draws alone, as with one classifier.
 """
 
 from __future__ import annotations

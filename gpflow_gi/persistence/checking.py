@@ -11,7 +11,14 @@ from gpflow.likelihoods import ScalarLikelihood, SwitchedLikelihood
 
 from ..core.process import Process
 from ..core.random import as_seed
-from ..core.validation import numpy_seed, output_shape, positive_integer, positive_number
+from ..core.validation import (
+    numpy_seed,
+    output_shape,
+    positive_integer,
+    positive_number,
+    true_or_false,
+)
+from ..implicit.neural_sampler import NeuralSampler, check_dropout_rate
 from ..inference import (
     Gaussian,
     Implicit,
@@ -235,6 +242,8 @@ def _check_layer(layer: Layer) -> None:
     check_posterior(posterior, sizes, can_sample_outputs=can_sample)
     if isinstance(posterior, PseudoData):
         _check_pseudo_data(posterior)
+        if true_or_false("whiten", posterior.whiten) and not isinstance(layer, GPLayer):
+            raise ValueError("pseudo-outputs of a layer without a kernel are whitened")
     elif isinstance(posterior, LocalInducing):
         _check_local(posterior)
     elif isinstance(posterior, RecordedInducing):
@@ -277,6 +286,8 @@ def _check_implicit(posterior: Any) -> None:
 def _check_process(process: Process) -> None:
     D, P = (positive_integer(name, getattr(process, name)) for name in ("input_dim", "output_dim"))
     numpy_seed("seed", process.seed)
+    if isinstance(process, NeuralSampler):
+        check_dropout_rate(process.dropout_rate)
     values = process.functions(2, process.own_seed)(tf.zeros([3, D], gpflow.default_float()))
     if values.shape != (2, 3, P):
         raise ValueError("a process draws functions with the wrong number of outputs")

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ..core import linalg
+import tensorflow as tf
+
 from ..core.basis import Basis
 from ..core.gaussians import WhitenedGaussian
 from ..core.validation import true_or_false
-from ..kernels import KernelBasis
 from .base import Posterior
 from .pseudo_data import PrecisionKind, PseudoData
 
@@ -23,8 +23,8 @@ class GlobalInducing(PseudoData, Posterior):
 
     ``pseudo_outputs``, V, and ``pseudo_precision``, Lambda, are its parameters. With
     ``whiten=True`` the first is v, and V = L v with the Cholesky factor L of the kernel matrix at
-    the pseudo-inputs: the same posteriors where these are fixed, as in the first layer of a deep
-    GP, with other steps of training.
+    the pseudo-inputs: the same posteriors where the pseudo-inputs are not sampled, as in the first
+    layer of a deep GP, with other steps of training.
 
     >>> posterior = GlobalInducing(3, 1, pseudo_outputs=[[0.0], [1.0], [2.0]], precision="full")
     >>> posterior.pseudo_precision.shape
@@ -33,7 +33,7 @@ class GlobalInducing(PseudoData, Posterior):
 
     uses_global_inducing = True
 
-    whiten = False  # of files of earlier versions
+    whiten = False  # in files of earlier versions
 
     def __init__(
         self,
@@ -86,6 +86,5 @@ class GlobalInducing(PseudoData, Posterior):
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
         if not self.whiten:
             return self.regression(basis, outputs)
-        assert isinstance(basis, KernelBasis), "bind refuses other layers"
-        V = linalg.product(basis.L, self.pseudo_outputs[:, outputs])
-        return self.regression(basis, outputs, V)
+        v = tf.convert_to_tensor(self.values_of(outputs))
+        return self.regression(basis, outputs, basis.design_times(v))  # L v

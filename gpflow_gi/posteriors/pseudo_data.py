@@ -92,12 +92,19 @@ class PseudoData(gpflow.Module):
             T = tf.sqrt(self.pseudo_precision)
         else:
             T = self._triangle.forward(self.pseudo_precision.unconstrained_variable)
-        is_all = outputs == slice(0, self.pseudo_outputs.shape[-1])
-        if not is_all and not self.shared:  # a slice costs a copy, and its gradient another
+        if not self.shared and not self._are_all(outputs):
             T = T[outputs]
-        if V is None:
-            V = self.pseudo_outputs if is_all else self.pseudo_outputs[..., outputs]
+        V = self.values_of(outputs) if V is None else V
         return regress(basis, T, V, shared=self.shared)
+
+    def values_of(self, outputs: slice) -> tf.Tensor:
+        """The parameter of some outputs' pseudo-outputs, [M, p]."""
+        V: tf.Tensor = self.pseudo_outputs
+        # A slice costs a copy, and its gradient another.
+        return V if self._are_all(outputs) else V[..., outputs]
+
+    def _are_all(self, outputs: slice) -> bool:
+        return outputs == slice(0, self.pseudo_outputs.shape[-1])
 
 
 def check_kind(precision: Any, shared: Any, shape: tuple[int, ...]) -> None:

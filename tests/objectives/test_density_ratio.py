@@ -123,8 +123,9 @@ def test_two_contrasts_are_exact_for_gaussians(rng):
         assert loss_of_both(both, zero, T, as_seed(1)) > least
 
 
-def test_two_contrasts_are_exact_with_the_exact_ratios(rng):
-    """q is a Laplace distribution, which its Gaussian is not; the prior is Gaussian."""
+@pytest.mark.parametrize("is_of_q", [True, False])
+def test_two_contrasts_are_exact_with_the_exact_ratios(is_of_q):
+    """One of them is a Laplace distribution, which its Gaussian is not; the other is Gaussian."""
     b, at = 0.6, 0.4
 
     def laplace(S, seed):
@@ -134,26 +135,54 @@ def test_two_contrasts_are_exact_with_the_exact_ratios(rng):
     def gaussian(S, seed):
         return at + standard_normal([S, 1], seed, tf.float64)
 
-    def T_q(x):  # in units of the standard deviation, sqrt(2) b
+    def T(x):  # in units of the standard deviation, sqrt(2) b
         return 0.5 * np.log(np.pi) - np.sqrt(2) * tf.abs(x[:, 0]) + 0.5 * x[:, 0] ** 2
 
     def zero(x):
         return tf.zeros(tf.shape(x)[:1], x.dtype)
 
-    drawn = Drawn(1, laplace, gaussian)
-    values = [
-        symmetrised_kl(contrasted(drawn, NUM_DRAWS, as_seed(i)), T_q, zero) for i in range(100)
-    ]
+    drawn = Drawn(1, laplace, gaussian) if is_of_q else Drawn(1, gaussian, laplace)
+    ratios = (T, zero) if is_of_q else (zero, T)
+    both = [contrasted(drawn, NUM_DRAWS, as_seed(i)) for i in range(100)]
+    values = [symmetrised_kl(one, *ratios) for one in both]
     mean, error = mean_and_standard_error(values)
     x = np.linspace(-20, 20, 400_001)
     log_q = -np.abs(x) / b - np.log(2 * b)
     log_p = -0.5 * (x - at) ** 2 - 0.5 * np.log(2 * np.pi)
     true = 0.5 * np.sum((np.exp(log_q) - np.exp(log_p)) * (log_q - log_p)) * (x[1] - x[0])
     assert abs(mean - true) < 5 * error + 5 / NUM_DRAWS
-    without = [
-        symmetrised_kl(contrasted(drawn, NUM_DRAWS, as_seed(i)), zero, zero) for i in range(100)
+    assert abs(np.mean([symmetrised_kl(one, zero, zero) for one in both]) - true) > 10 * error
+    # The exact ratio has a smaller loss than others, its negative among them.
+    losses = [
+        np.mean([loss_of_both(one, *pair, as_seed(i)) for i, one in enumerate(both[:20])])
+        for pair in (
+            [(lambda x, c=c: c * T(x), zero) for c in (1.0, 0.0, -1.0, 2.0)]
+            if is_of_q
+            else [(zero, lambda x, c=c: c * T(x)) for c in (1.0, 0.0, -1.0, 2.0)]
+        )
     ]
-    assert abs(np.mean(without) - true) > 10 * error
+    assert losses[0] == min(losses)
+    assert sorted(losses)[1] > losses[0] + 0.002
+
+
+def test_gradients_of_two_contrasts_pass_through_the_draws_alone():
+    """d/dm of 1/2 E_q [log r - log t] with fixed moments: m / 2 for N(m, s^2) and N(0, 1)."""
+    m = tf.Variable(np.full(3, 0.5))
+
+    def sample_q(S, seed):
+        return m + 0.3 * standard_normal([S, 3], seed, tf.float64)
+
+    def sample_prior(S, seed):
+        return standard_normal([S, 3], seed, tf.float64)
+
+    def zero(x):
+        return tf.zeros(tf.shape(x)[:1], x.dtype)
+
+    with tf.GradientTape() as tape:
+        both = contrasted(Drawn(3, sample_q, sample_prior), 100_000, as_seed(0))
+        kl = symmetrised_kl(both, zero, zero)
+    # d log r has the mean zero; that of -log t is x.
+    np.testing.assert_allclose(tape.gradient(kl, m), 0.25, atol=5 / np.sqrt(100_000))
 
 
 def test_two_contrasts_train_the_process_too(rng):

@@ -216,6 +216,23 @@ def test_a_process_takes_the_place_of_the_prior(rng):
     assert error < 0.05  # 1 under the model's own prior
 
 
+@pytest.mark.compiled
+def test_training_is_resumed_with_the_same_prior_alone(rng, tmp_path):
+    data = random_data(rng)
+    model = random_bnn(rng, ["factorised", "factorised"])
+
+    def run(lengthscale):
+        kernel = gpflow.kernels.Matern52(lengthscales=lengthscale)
+        objective = FunctionalKL(4, num_draws=6, prior=gi.implicit.KernelProcess(kernel, 2))
+        kernel.lengthscales.assign(99.0)  # the objective has a copy
+        gi.fit(model, data, steps=2, objective=objective, progress=False, checkpoint_dir=tmp_path)
+
+    run(1.0)
+    run(1.0)
+    with pytest.raises(ValueError, match=r"objective\.prior\.kernel\.lengthscales"):
+        run(0.5)
+
+
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_training_is_resumed_with_the_same_numbers(rng, tmp_path):
