@@ -67,3 +67,26 @@ def test_a_free_gaussian_of_another_size_is_refused(tmp_path):
     gi.save(model, tmp_path / "other")
     with pytest.raises(LoadError):
         gi.load(tmp_path / "other")
+
+
+@pytest.mark.parametrize("rate", [1.5, -1.0, "half"])
+def test_a_dropout_rate_that_is_none_is_refused(rate, tmp_path):
+    process = gi.implicit.NeuralSampler(2, widths=(3,), dropout_rate=0.1)
+    layer = gi.layers.ImplicitLayer(process, 1, FullGaussian(), num_draws=3)
+    process.dropout_rate = rate
+    model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=9)
+    gi.save(model, tmp_path / "other")
+    with pytest.raises(LoadError):
+        gi.load(tmp_path / "other")
+
+
+@pytest.mark.parametrize("whiten", [True, "yes"])
+def test_whitened_weights_are_refused(whiten, tmp_path):
+    layer = gi.layers.DenseLayer(2, 1, GlobalInducing(3, 1))
+    layer.posterior.whiten = whiten
+    model = gi.models.DeepGP(
+        [layer], gpflow.likelihoods.Gaussian(), num_data=9, inducing_inputs=X[:3]
+    )
+    gi.save(model, tmp_path / "other")
+    with pytest.raises(LoadError):
+        gi.load(tmp_path / "other")
