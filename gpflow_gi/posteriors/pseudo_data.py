@@ -92,8 +92,8 @@ class PseudoData(gpflow.Module):
             T = tf.sqrt(self.pseudo_precision)
         else:
             T = self._triangle.forward(self.pseudo_precision.unconstrained_variable)
-        if not self.shared and not self._are_all(outputs):
-            T = T[outputs]
+        if not self._are_all(outputs):
+            T = T if self.shared else T[outputs]
         V = self.values_of(outputs) if V is None else V
         return regress(basis, T, V, shared=self.shared)
 

@@ -78,7 +78,8 @@ def test_values_of_a_sparse_one_start_around_the_targets(data):
 def test_wrong_arguments_are_refused_in_words(data):
     X, Y = data
     with pytest.raises(
-        ValueError, match="process must be 'network', 'sampler', 'low-rank-sampler', or"
+        ValueError,
+        match="process must be 'network', 'sampler', 'low-rank-sampler', 'low-rank-sampler-dr",
     ):
         build_vip(X, Y, process="bnn")
     with pytest.raises(ValueError, match=r"of 2 inputs .* but made one of 1 inputs and 1"):

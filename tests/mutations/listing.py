@@ -123,6 +123,24 @@ MUTATIONS = [
         "T if self.shared else T[:1]",
         "layers/test_gp.py models/test_shapes.py posteriors/test_posteriors.py",
     ),
+    Mutation(
+        "whitened pseudo-outputs taken for values",
+        "basis, outputs, basis.design_times(v)",
+        "basis, outputs, v",
+        "posteriors/test_whitened.py",
+    ),
+    Mutation(
+        "the sign of the prior's classifier beside two contrasts",
+        "T_q(in_q) - T_p(in_p)",
+        "T_q(in_q) + T_p(in_p)",
+        "objectives/test_density_ratio.py",
+    ),
+    Mutation(
+        "units that are left out without a factor for the others",
+        "tf.cast(uniform < kept, uniform.dtype) / kept",
+        "tf.cast(uniform < kept, uniform.dtype)",
+        "implicit/test_processes.py",
+    ),
     # ----------------------------------------------------------------------------------- layers
     Mutation(
         "moments of a layer without its mean function",
