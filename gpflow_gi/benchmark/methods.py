@@ -144,15 +144,12 @@ def _deep_gps_of_mean_zero() -> list[Method]:
 
 
 def _deep_gps_with_a_precision_of_each_unit() -> list[Method]:
-    """Hidden layers in which units differ in what they are told by an inducing point, as those of
-    local layers do.
-    """
+    """Hidden layers whose units have their own covariances, as those of local layers have."""
     return [
         replace(
             method,
             name=f"{method.name}-unshared",
             title=f"{method.title}, a precision of each unit",
-            source=method.source,
             settings={**method.settings, "shared_precision": False},
         )
         for method in (*_deep_gps(), *_deep_gps_of_mean_zero())
