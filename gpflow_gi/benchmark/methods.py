@@ -144,15 +144,26 @@ def _deep_gps_of_mean_zero() -> list[Method]:
 
 
 def _deep_gps_with_a_precision_of_each_unit() -> list[Method]:
-    """Hidden layers whose units have their own covariances, as those of local layers have."""
+    """Hidden layers whose units have their own covariances, as those of local layers have.
+
+    "whitened" ones also have the coordinates of local layers, in the first layer.
+    """
+    variants: dict[str, tuple[str, dict[str, Any]]] = {
+        "unshared": ("a precision of each unit", {"shared_precision": False}),
+        "whitened": (
+            "a precision of each unit, whitened",
+            {"shared_precision": False, "whiten": True},
+        ),
+    }
     return [
         replace(
             method,
-            name=f"{method.name}-unshared",
-            title=f"{method.title}, a precision of each unit",
-            settings={**method.settings, "shared_precision": False},
+            name=f"{method.name}-{suffix}",
+            title=f"{method.title}, {title}",
+            settings={**method.settings, **settings},
         )
         for method in (*_deep_gps(), *_deep_gps_of_mean_zero())
+        for suffix, (title, settings) in variants.items()
         if method.name in ("dgp-global-2", "dgp-global-3", "dgp-global-5-zero")
     ]
 

@@ -51,7 +51,7 @@ def result(set: str, method: str, seed: int, kl_warmup: int, steps: int) -> dict
     train, test = gi.datasets.uci(set, 0)
     of_x, of_y = (gi.datasets.Standardiser.fit(rows) for rows in (train.X, train.Y))
     X, Y = of_x.transform(train.X), of_y.transform(train.Y)
-    budget = replace(STANDARD, steps=steps, kl_warmup=kl_warmup)
+    budget = replace(STANDARD, steps=steps, kl_warmup=kl_warmup, batch_size=1000)
     model = build(METHODS[method], X, Y, inducing_for(X, budget.num_inducing), seed)
     before = time.process_time()
     train_by(budget, model, (X, Y), seed=seed)
