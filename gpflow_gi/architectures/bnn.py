@@ -54,6 +54,7 @@ def build_bnn(
     bias: bool = True,
     num_inducing: int = 100,
     inducing_inputs: Any = None,
+    shared_precision: bool = True,
     likelihood: Likelihood | None = None,
     num_samples: int = 1,
     seed: int = 0,
@@ -90,8 +91,9 @@ def build_bnn(
         density, as in adversarial variational Bayes (:class:`gpflow_gi.inference.Implicit`
         with a :class:`gpflow_gi.posteriors.NoiseNetwork`), for
         ``gi.fit(objective=DensityRatioKL())``. Arguments about inducing points are then unused.
-    :param prior: "neal", "standard" or "scale" (the paper's section 2.3), or a function that makes
-        a prior of :mod:`gpflow_gi.priors` for each layer.
+    :param prior: "neal", "standard" or "scale" (the paper's section 2.3); "learned", which is
+        "neal" with a scale of each layer that maximises the bound; or a function that makes a prior
+        of :mod:`gpflow_gi.priors` for each layer.
     :param prior_scale: factor on the weights' standard deviation, if `prior` is a name.
     :param nonlinearity: after each hidden layer: a name, or an elementwise function; see
         :func:`gpflow_gi.nonlinearities.as_nonlinearity`.
@@ -101,6 +103,10 @@ def build_bnn(
     :param inducing_inputs: initial inducing inputs, [M, D], in the units of X, instead of the
         centres of k-means. There may be more of them than rows of X, and they may lie outside the
         data. `num_inducing` is then ignored.
+    :param shared_precision: True if all units of a hidden layer with global inducing points share
+        one pseudo-precision, as in the paper; False for one of each unit, so that units can be
+        switched off one by one: a better bound for about four times the work (see the page on
+        results). No effect on other layers.
     :param likelihood: a GPflow likelihood; by default Gaussian, with a learned noise variance that
         starts at 0.1.
     :param num_samples: S, the number of samples of the bound in training.
@@ -110,7 +116,7 @@ def build_bnn(
     :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
         unknown.
     :raises TypeError: if an argument is of the wrong kind, such as another likelihood than a
-        Gaussian one for "optimal".
+        Gaussian one for "optimal", or a `shared_precision` that is not True or False.
     :warns UserWarning: if `num_inducing` exceeds the number of different rows of X, and is lowered
         to it; or if a column is far from standardised.
     """
@@ -137,6 +143,7 @@ def build_bnn(
         likelihood = Gaussian(NOISE_VARIANCE)
     check_likelihood(likelihood)
     bias = true_or_false("bias", bias)
+    shared = true_or_false("shared_precision", shared_precision)
     output_dim = output_dim_for(likelihood, Y.shape[1])
     check_targets(likelihood, Y, output_dim)
     warn_of_scale(X, Y, likelihood)
@@ -160,7 +167,7 @@ def build_bnn(
         if i < len(widths):
             W = deviation * rng.normal(size=(A.shape[1], dims[i + 1]))
             outputs = A @ W
-            posterior: Posterior = hidden_posterior(method, Z, W, deviation, outputs)
+            posterior: Posterior = hidden_posterior(method, Z, W, deviation, outputs, shared=shared)
         elif method == "optimal":
             posterior = Optimal(X, Y, likelihood)
         else:

@@ -39,6 +39,7 @@ PRIORS: dict[str, Callable[[float], WeightPrior]] = {
     "neal": NealPrior,
     "standard": StandardPrior,
     "scale": lambda scale: ScalePrior(scale=scale),
+    "learned": lambda scale: NealPrior(scale, learn_scale=True),
 }
 
 HIDDEN_PRECISION = 1.0
@@ -142,7 +143,13 @@ def new_prior(
 
 
 def hidden_posterior(
-    method: Method, Z: np.ndarray, W: np.ndarray, deviation: float, outputs: np.ndarray
+    method: Method,
+    Z: np.ndarray,
+    W: np.ndarray,
+    deviation: float,
+    outputs: np.ndarray,
+    *,
+    shared: bool = True,
 ) -> Posterior:
     """A posterior that starts at given weights, or at their outputs at the inducing points.
 
@@ -150,13 +157,14 @@ def hidden_posterior(
     :param W: weights, [K, P].
     :param deviation: standard deviation of the weights' prior.
     :param outputs: outputs at the inducing points, [M, P] or [M, H, W, P].
+    :param shared: True if all units of a global layer share one precision.
     """
     # Units that are all zero, such as dead ReLUs, have no scale.
     precision = HIDDEN_PRECISION / float(np.mean(outputs**2) or 1.0)
     # The locations of an image count together as one observation.
     precision /= math.prod(outputs.shape[1:-1])
     Lambda = within_bounds(np.full(len(Z), precision))
-    return _posterior(method, Z, W, deviation, outputs, Lambda, "diagonal")
+    return _posterior(method, Z, W, deviation, outputs, Lambda, "diagonal", shared=shared)
 
 
 def last_posterior(
@@ -196,8 +204,13 @@ def _posterior(
     V: np.ndarray,
     Lambda: np.ndarray,
     precision: Literal["diagonal", "full"],
+    *,
+    shared: bool = True,
 ) -> Posterior:
-    """A posterior that starts at weights W [K, P], or at pseudo-data V, Lambda at Z."""
+    """A posterior that starts at weights W [K, P], or at pseudo-data V, Lambda at Z.
+
+    :param shared: True if all units of a global layer share Lambda; False if each has a copy.
+    """
     if method == "prior":
         return Prior()
     if method == "factorised":
@@ -208,5 +221,7 @@ def _posterior(
         "precision": precision,
     }
     if method == "global":
+        if not shared:
+            pseudo |= {"pseudo_precision": np.tile(Lambda, (V.shape[1], 1)), "shared": False}
         return GlobalInducing(len(V), V.shape[1:], **pseudo)
     return LocalInducing(Z, V.shape[1:], **pseudo)

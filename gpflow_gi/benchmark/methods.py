@@ -225,6 +225,23 @@ def _networks_with_optimal_top() -> list[Method]:
     ]
 
 
+def _networks_with_a_precision_of_each_unit() -> list[Method]:
+    """Hidden units with covariances of their own, which can be switched off one by one."""
+    bases = {method.name: method for method in (*_networks(), *_networks_with_optimal_top())}
+    variants = [("bnn-global", "neal"), ("bnn-global-optimal", "neal")]
+    variants += [("bnn-global-optimal", "learned")]
+    return [
+        replace(
+            bases[name],
+            name=f"{name}-unshared" if prior == "neal" else f"{name}-{prior}-unshared",
+            title=f"{bases[name].title}, a precision of each unit"
+            + ("" if prior == "neal" else f", {prior} prior"),
+            settings={**bases[name].settings, "prior": prior, "shared_precision": False},
+        )
+        for name, prior in variants
+    ]
+
+
 def _networks_at_once() -> list[Method]:
     return [
         Method(
@@ -361,6 +378,7 @@ METHODS: dict[str, Method] = {
         ),
         *_networks(),
         *_networks_with_optimal_top(),
+        *_networks_with_a_precision_of_each_unit(),
         *_networks_at_once(),
         *_compared_with_implicit_processes(),
     ]

@@ -46,6 +46,52 @@ def test_every_posterior_and_prior_trains_from_the_first_steps_on(inference, pri
     assert mean.shape == variance.shape == (40, 1) and np.all(variance > 0)
 
 
+def test_a_precision_of_each_unit_starts_as_the_same_distribution(data):
+    shared, own = (
+        build_bnn(*data, widths=(6, 5), num_inducing=12, shared_precision=is_shared)
+        for is_shared in (True, False)
+    )
+    U, rows = tf.convert_to_tensor(shared.inducing_inputs), tf.constant(data[0])
+    dense = [
+        [layer for layer in model.layers if isinstance(layer, gi.layers.DenseLayer)]
+        for model in (shared, own)
+    ]
+    for one, other in zip(*dense, strict=True):
+        is_hidden = other is not dense[1][-1]
+        assert one.posterior.shared and other.posterior.shared == (not is_hidden)
+        if is_hidden:
+            assert other.posterior.pseudo_precision.shape == (one.output_dim, 12)
+    # The first layer's Gaussian is in closed form.
+    of_one, of_other = (model.layers[0].condition(U) for model in (shared, own))
+    np.testing.assert_allclose(of_one.kl(), of_other.kl(), rtol=1e-8)
+    for moment, same in zip(of_one.predict(rows), of_other.predict(rows), strict=True):
+        np.testing.assert_allclose(np.broadcast_to(moment, [40, 6]), same, rtol=1e-7, atol=1e-9)
+    bounds = [estimate_elbo(model, data, 200, seed=1) for model in (shared, own)]
+    difference = abs(bounds[0].value - bounds[1].value)
+    assert difference < 4 * np.hypot(*[bound.standard_error for bound in bounds])
+
+
+def test_training_sets_the_precision_of_each_unit(data):
+    model = build_bnn(*data, widths=(6, 5), num_inducing=12, shared_precision=False)
+    gi.fit(model, data, steps=5, progress=False)
+    for layer in (model.layers[0], model.layers[2]):
+        precision = layer.posterior.pseudo_precision.numpy()
+        assert np.all(np.ptp(np.log(precision), axis=0) > 0)
+
+
+def test_a_learned_prior_is_neals_with_a_scale_of_each_layer(data):
+    learned, fixed = (
+        build_bnn(*data, widths=(6,), num_inducing=7, prior=prior) for prior in ("learned", "neal")
+    )
+    before = estimate_elbo(learned, data, 50, seed=0).value
+    assert before == estimate_elbo(fixed, data, 50, seed=0).value
+    gi.fit(learned, data, steps=20, progress=False)
+    gi.fit(fixed, data, steps=20, progress=False)
+    scales = [layer.prior.scale.numpy() for layer in (learned.layers[0], learned.layers[2])]
+    assert scales[0] != scales[1] and 1.0 not in scales
+    assert fixed.layers[0].prior.scale.numpy() == fixed.layers[2].prior.scale.numpy() == 1.0
+
+
 def test_arrows_and_lists_say_what_each_layer_has(data):
     kinds = {
         "global": ["GlobalInducing"] * 3,
@@ -137,6 +183,7 @@ def test_other_likelihoods_and_many_rows(rng):
         ({"nonlinearity": "relo"}, ValueError, 'nonlinearity must be one of "relu"'),
         ({"nonlinearity": tf.nn.softmax}, ValueError, "nonlinearity must treat each entry"),
         ({"num_inducing": 0}, ValueError, "num_inducing must be an integer"),
+        ({"shared_precision": "unit"}, TypeError, "shared_precision must be True or False"),
         ({"seed": -1}, ValueError, "seed must be"),
         ({"likelihood": "gaussian"}, Exception, "likelihood"),
         (

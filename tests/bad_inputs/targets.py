@@ -504,6 +504,7 @@ _add(
         "prior_scale": NUMBERS,
         "nonlinearity": OBJECTS,
         "bias": FLAGS,
+        "shared_precision": FLAGS,
         "likelihood": OBJECTS,
         "num_samples": COUNTS,
         "inducing_inputs": "array",
