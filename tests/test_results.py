@@ -1,4 +1,4 @@
-"""The numbers of docs/results/README.md are those of the tables beside it."""
+"""The numbers of the pages in docs/results are those of the tables beside them."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from gpflow_gi.experiments import study
 from gpflow_gi.experiments.global_local import MEASURES
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
-TEXT = (RESULTS / "README.md").read_text("utf-8")
+TEXT = "\n".join(page.read_text("utf-8") for page in sorted(RESULTS.glob("*.md")))
 WORDS = " ".join(TEXT.split())
 
 

@@ -107,7 +107,7 @@ def build_deep_gp(
         first layer starts as the regression onto the targets, and the hidden layers above it as the
         identity, with kernels of almost linear functions. The hidden layers are then as wide as
         there are targets of the regression, P. This start needs far less KL divergence, and
-        reaches better bounds with few rows of many inputs: see the page on results.
+        reaches better bounds with few rows of many inputs: see the results of deep GPs.
     :param shared_precision: True if all units of a hidden layer with global inducing points share
         one pseudo-precision, as in the paper; False for one of each unit, which costs a
         factorisation of each unit. Local layers have a covariance of each unit in any case; there
