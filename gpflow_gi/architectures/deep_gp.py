@@ -112,9 +112,9 @@ def build_deep_gp(
         one pseudo-precision, as in the paper; False for one of each unit, which costs a
         factorisation of each unit. Local layers have a covariance of each unit in any case; there
         it has no effect.
-    :param whiten: True for whitened pseudo-outputs in the first layer, as those of local GP layers
-        always are, if it is a hidden layer with global inducing points; no effect otherwise. The
-        posterior is the same, but training takes other steps.
+    :param whiten: True for whitened pseudo-outputs in hidden layers with global inducing points, as
+        those of local GP layers always are: see :class:`~gpflow_gi.posteriors.GlobalInducing`. No
+        effect otherwise. Try both, and keep the better bound: see the results of deep GPs.
     :param kernel: a function from the number of inputs to a GPflow kernel, a kernel to be copied
         for every layer, or a list with one kernel per layer. By default a squared exponential with
         one lengthscale per input.

@@ -57,7 +57,7 @@ def hidden_from_inputs(
     :param Z: inducing points below them, [M, D].
     :param has_mean: True if the map is the mean function, False if pseudo-outputs stand for it.
     :param shared: True if the units of a global layer share one precision.
-    :param whiten: True for whitened pseudo-outputs in the first one, if it is global.
+    :param whiten: True for whitened pseudo-outputs of global layers.
     :return: the layers; rows [N, width] and inducing points [M, width] above them.
     """
     layers: list[GPLayer] = []
@@ -66,7 +66,7 @@ def hidden_from_inputs(
         V = np.zeros((len(Z), width)) if has_mean else Z @ W
         Lambda = HIDDEN_PRECISION * np.eye(len(Z))
         posterior = posterior_of(
-            method, kernel, Z, V, Lambda, "diagonal", shared=shared, whiten=whiten and not layers
+            method, kernel, Z, V, Lambda, "diagonal", shared=shared, whiten=whiten
         )
         mean_function = mean_function_of(W) if has_mean else None
         layers.append(GPLayer(kernel, width, posterior, mean_function=mean_function))
@@ -95,7 +95,7 @@ def hidden_from_targets(
     :param F: rows below them, [N, D].
     :param Z: inducing points below them, [M, D].
     :param shared: True if the units of a global layer share one precision.
-    :param whiten: True for whitened pseudo-outputs in the first one, if it is global.
+    :param whiten: True for whitened pseudo-outputs of global layers.
     :return: the layers; rows [N, P] and inducing points [M, P] above them.
     """
     layers: list[GPLayer] = []
@@ -111,7 +111,9 @@ def hidden_from_targets(
             F, Z = _means(kernel, Z, start, F, Z)
         else:
             Lambda = IDENTITY_PRECISION * np.eye(len(Z))
-            posterior = posterior_of(method, kernel, Z, Z, Lambda, "diagonal", shared=shared)
+            posterior = posterior_of(
+                method, kernel, Z, Z, Lambda, "diagonal", shared=shared, whiten=whiten
+            )
         layers.append(GPLayer(kernel, output_dim, posterior))
     return layers, F, Z
 

@@ -146,7 +146,7 @@ def _deep_gps_of_mean_zero() -> list[Method]:
 def _deep_gps_with_a_precision_of_each_unit() -> list[Method]:
     """Hidden layers whose units have their own covariances, as those of local layers have.
 
-    "whitened" ones also have the coordinates of local layers, in the first layer.
+    "whitened" ones also have the coordinates of local layers.
     """
     variants: dict[str, tuple[str, dict[str, Any]]] = {
         "unshared": ("a precision of each unit", {"shared_precision": False}),

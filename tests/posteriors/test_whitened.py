@@ -84,6 +84,33 @@ def test_the_divergence_is_as_steep_in_every_direction():
     assert whitened < 20 and plain > 1e4
 
 
+@pytest.mark.parametrize("start", ["linear", "inputs", "targets"])
+def test_all_hidden_layers_start_as_without_it(start, rng):
+    X = rng.normal(size=(60, 2))
+    Y = np.sin(2 * X[:, :1]) + 0.1 * rng.normal(size=(60, 1))
+    settings = {} if start == "linear" else {"mean_function": "zero", "hidden_start": start}
+    plain, whitened = (
+        gi.architectures.build_deep_gp(
+            X, Y, num_layers=4, num_inducing=12, whiten=whiten, **settings
+        )
+        for whiten in (False, True)
+    )
+    assert [layer.posterior.whiten for layer in whitened.layers] == [True, True, True, False]
+    Z = tf.convert_to_tensor(plain.inducing_inputs)
+    for one, other in zip(plain.layers, whitened.layers, strict=True):
+        # The pseudo-inputs of the start, at which V = L v.
+        basis = KernelBasis(one.kernel, Z)
+        v = tf.convert_to_tensor(other.posterior.pseudo_outputs)
+        V = tf.matmul(basis.L, v) if other.posterior.whiten else v
+        np.testing.assert_allclose(V, one.posterior.pseudo_outputs, rtol=1e-5, atol=1e-6)
+        if start == "linear":
+            Z = Z if one is plain.layers[-1] else one.mean_function(Z)
+        elif start == "inputs":
+            Z = V
+        elif one is plain.layers[0]:  # the layers above start as the identity
+            Z = one.posterior.q(basis, slice(0, 1)).predict(basis, Z)[0]
+
+
 def test_files_keep_it(rng, tmp_path):
     X = rng.normal(size=(20, 2))
     model = gi.architectures.build_deep_gp(X, X[:, :1], num_inducing=5, whiten=True)
