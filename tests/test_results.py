@@ -1,5 +1,6 @@
 """The numbers of the pages in docs/results are those of the tables beside them."""
 
+import importlib.util
 import json
 import os
 import re
@@ -254,6 +255,231 @@ MEAN_OF_NETWORKS = (
     "bnn-global-optimal",
     "bnn-factorised-optimal",
 )
+
+
+OF_UNITS = RESULTS / "units"
+
+
+@pytest.mark.parametrize(
+    "heading, metric, digits",
+    [
+        ("The bound per row over ten splits", "elbo", 4),
+        ("Test log density over the same splits", "log_density", 3),
+    ],
+)
+def test_means_with_a_precision_of_each_unit(heading, metric, digits):
+    summary = pd.read_csv(OF_UNITS / "summary.csv").set_index(["metric", "method", "dataset"])
+    (_, *datasets), *rows = rows_of(heading)
+    assert len(datasets) == 3 and len(rows) == 6
+    for method, *cells in rows:
+        for dataset, cell in zip(datasets, cells, strict=True):
+            found = summary.loc[metric, method, dataset]
+            assert cell == f"{found['mean']:.{digits}f} ± {found.standard_error:.{digits}f}"
+            assert found.n == 10
+
+
+@pytest.mark.parametrize(
+    "method, other, metric, said",
+    [
+        (
+            "bnn-global-unshared",
+            "bnn-global",
+            "elbo",
+            "of `bnn-global` is better by {} on boston, {} on energy and {} on yacht",
+        ),
+        (
+            "bnn-global-unshared",
+            "bnn-global",
+            "log_density",
+            "its test log density by {}, {} and {} (paired",
+        ),
+        (
+            "bnn-global-optimal-unshared",
+            "bnn-factorised-optimal",
+            "elbo",
+            "the best before, by {}, {} and {} in the bound",
+        ),
+        (
+            "bnn-global-optimal-unshared",
+            "bnn-factorised-optimal",
+            "log_density",
+            "in the bound and by {}, {} and {} in test log density",
+        ),
+        (
+            "bnn-global-optimal-learned-unshared",
+            "bnn-global-optimal-unshared",
+            "elbo",
+            "raises the bound again, by {}, {} and {}, with no penalty",
+        ),
+    ],
+)
+def test_differences_with_a_precision_of_each_unit(method, other, metric, said):
+    numbers = []
+    for dataset in ("boston", "energy", "yacht"):
+        found = difference_of_units(metric, dataset, method, other)
+        assert found.difference > 0
+        numbers.append(f"{found.difference:.3f} ± {found.standard_error:.3f}")
+    assert said.format(*numbers) in WORDS
+
+
+def difference_of_units(metric, dataset, method, other):
+    table = pd.read_csv(OF_UNITS / "differences.csv")
+    table = table.set_index(["metric", "dataset", "method", "other"])
+    if (metric, dataset, method, other) in table.index:
+        return table.loc[metric, dataset, method, other]
+    found = table.loc[metric, dataset, other, method].copy()
+    found["difference"] *= -1
+    return found
+
+
+def test_others_may_predict_better_than_networks_with_a_precision_of_each_unit():
+    ours, theirs = (pd.read_csv(RESULTS / name / "records.csv") for name in ("units", "weights"))
+    ours, theirs = (
+        table[table["split"] < 10].groupby(["dataset", "method"])["log_density"].mean()
+        for table in (ours, theirs)
+    )
+    fixed = [name for name in ours["boston"].index if "learned" not in name]
+    for dataset, better in (
+        ("energy", ["bnn-multiswag", "bnn-swag"]),
+        ("yacht", ["bnn-multiswag", "bnn-swag"]),
+        ("boston", ["bnn-laplace"]),
+    ):
+        assert ours[dataset][fixed].idxmax() == "bnn-global-optimal-unshared"
+        assert all(theirs[dataset][better] > ours[dataset]["bnn-global-optimal-unshared"])
+    assert (
+        theirs["boston"]["bnn-multiswag"] < ours["boston"]["bnn-global-optimal-unshared"]
+    )  # better on two of three
+
+
+def test_networks_with_a_precision_of_each_unit_have_the_best_bound():
+    ours = pd.read_csv(OF_UNITS / "summary.csv").query("metric == 'elbo'")
+    means = ours.pivot(index="method", columns="dataset", values="mean")
+    fixed = means.drop(index="bnn-global-optimal-learned-unshared")
+    others = [
+        pd.read_csv(RESULTS / name / "summary.csv").query("metric == 'elbo'")
+        for name in ("optimal", "weights", "quick")
+    ]
+    for dataset in means:
+        assert fixed[dataset].idxmax() == "bnn-global-optimal-unshared"
+        for table in others:
+            rest = table[table["method"].str.startswith("bnn") & (table["dataset"] == dataset)]
+            assert rest["mean"].max() < fixed.loc["bnn-global-optimal-unshared", dataset]
+
+
+def test_what_is_said_of_a_precision_of_each_unit():
+    learned, fixed = "bnn-global-optimal-learned-unshared", "bnn-global-optimal-unshared"
+    for dataset, sign, said in (("boston", 1, "better on boston"), ("yacht", -1, "on yacht")):
+        found = difference_of_units("log_density", dataset, learned, fixed)
+        assert sign * found.difference > 2 * found.standard_error
+        numbers = f"{sign * found.difference:.3f} ± {found.standard_error:.3f}"
+        assert f"{said}, by {numbers}" in WORDS
+    trials = pd.read_csv(OF_UNITS / "records.csv")
+    seconds = trials.groupby("method")["seconds"].median()
+    slow, fast = seconds[fixed], seconds["bnn-global-optimal"]
+    assert round(slow / fast) == 4
+    assert f"{slow:.0f} seconds a trial at the median in place of {fast:.0f}" in WORDS
+    assert slow / seconds["bnn-factorised-optimal"] == pytest.approx(5, abs=0.5)  # in the guide
+
+
+# ------------------------------------------------------------------- each method at its best rate
+
+OF_STANDARD = RESULTS / "standard"
+
+
+@pytest.fixture(scope="module")
+def figures():
+    """The script that compares the trials at the budget `standard`."""
+    spec = importlib.util.spec_from_file_location("figures", OF_STANDARD / "figures.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_means_at_best_rates():
+    summary = pd.read_csv(OF_STANDARD / "summary.csv").set_index(["metric", "method", "dataset"])
+    (dataset, *_), *rows = rows_of("their standard errors:\n\n| yacht")
+    methods = {method for _, method, _ in summary.index}
+    assert {method for method, *_ in rows} == methods and len(rows) == 20
+    for method, *cells in rows:
+        for metric, cell in zip(("elbo", "log_density", "crps"), cells, strict=True):
+            if not cell:
+                assert method == "bnn-ensemble" and metric == "elbo"
+                continue
+            found = summary.loc[metric, method, dataset]
+            assert cell == f"{found['mean']:.3f} ± {found.standard_error:.3f}"
+            assert found.n == 5
+
+
+def test_the_first_page_quotes_the_results():
+    summary = pd.read_csv(OF_STANDARD / "summary.csv").set_index(["metric", "method", "dataset"])
+    found = [
+        summary.loc["elbo", method, "yacht"] for method in ("dgp-global-2-whitened", "dgp-local-2")
+    ]
+    cells = [f"{row['mean']:.2f} ± {row.standard_error:.2f}" for row in found]
+    first_page = " ".join((RESULTS.parents[1] / "README.md").read_text("utf-8").split())
+    sentence = "two layers with global inducing points have {} nats per row, with local ones {} (["
+    assert sentence.format(*cells) in first_page
+
+
+def test_records_at_best_rates_are_those_of_the_table():
+    table = pd.read_csv(OF_STANDARD / "records.csv")
+    files = {path.name for path in (OF_STANDARD / "records").glob("*.json")}
+    assert set(table["file"]) == files
+    assert set(table["status"]) == {"done"}
+
+
+def test_comparisons_of_global_and_local_at_best_rates(figures):
+    found = figures.comparisons()
+    written = pd.read_csv(OF_STANDARD / "comparisons.csv")
+    pd.testing.assert_frame_equal(found, written)
+    found = found.set_index(["dataset", "depth", "metric"])
+    said = {
+        key: f"{row.difference:.3f} ± {row.standard_error:.3f}"
+        for key, row in found.loc["yacht"].iterrows()
+    }
+    sentence = (
+        "global ones minus that of local ones is {} with two layers and {} with three, which is"
+    )
+    assert sentence.format(said["2 layers", "elbo"], said["3 layers", "elbo"]) in WORDS
+    sentence = "global minus local is {} with two layers and {} with three."
+    numbers = said["2 layers", "log_density"], said["3 layers", "log_density"]
+    assert sentence.format(*numbers) in WORDS
+    for depth, name in (("2 layers", "dgp-{}-2{}"), ("3 layers", "dgp-{}-3{}")):
+        row = found.loc["yacht", depth]
+        assert set(row["form"]) == {name.format("global", "-whitened")}
+        assert row.loc["elbo"].difference > 0
+        assert row.loc["log_density"].p > 0.05
+        assert (row.loc["elbo"].p < 0.05) == (depth == "2 layers")
+        means = figures.records()["elbo"].groupby(["dataset", "method"]).mean()["yacht"]
+        for form in ("", "-unshared"):
+            assert means[name.format("global", form)] < means[name.format("local", "")]
+
+
+def test_the_published_numbers_beside_those_at_best_rates():
+    published = read_published().query("dataset == 'yacht'")
+    by = published.set_index(["metric", "method"])["mean"].astype(float)
+    assert by["elbo", "DWP_5"] == 1.63 and by["elbo", "DGP_GI_5"] == 1.30
+    assert "1.63 for deep Wishart processes and 1.30 for deep GPs with global" in WORDS
+    best = by["log_density"].nlargest(2)
+    assert [f"{value:.2f}" for value in best] == ["-0.04", "-0.21"]
+    assert list(best.index) == ["VIP", "SIP_BNN"]
+    assert "the highest published log densities -0.04 (VIP) and -0.21 (SIP_BNN)" in WORDS
+
+
+def test_the_price_of_drawn_inducing_inputs():
+    lines = (OF_STANDARD / "drawn-inputs.jsonl").read_text().splitlines()
+    found = {record.pop("set"): record for record in map(json.loads, lines)}
+    _, *rows = rows_of("goes on training both")
+    prices = {}
+    for name, *cells in rows:
+        record = found[name]
+        assert cells == [f"{value:.3f}" for value in record.values()]
+        after = record["local, trained on"] - record["drawn, trained on"]
+        prices[name] = (record["local"] - record["drawn"], after)
+        assert min(prices[name]) > 0
+    at_first, left = (f"{x:.3f}" for x in prices["concrete"])
+    assert f"costs {at_first} nats per row at first, and training regains all but {left};" in WORDS
+    assert "on wine {:.3f} and {:.3f}.".format(*prices["wine"]) in WORDS
 
 
 # ------------------------------------------------------------------------------- five layers

@@ -261,7 +261,7 @@ global_local.plot(results)
 #
 # What else differs:
 #
-# - **Bound.** On the three UCI sets of [the results](../docs/results/README.md), trained with one
+# - **Bound.** On the three UCI sets of [the results](../docs/results/deep-gps.md), trained with one
 #   budget, global had the better bound on each; in the paper's section 3.3, almost everywhere. A
 #   better bound is not always a better prediction.
 # - **Parameters.** Local inducing inputs are learned in every layer, M × D numbers each, with a

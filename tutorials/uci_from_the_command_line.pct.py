@@ -210,7 +210,7 @@ finally:
 #
 # - The same with real data and a real budget, overnight: `gpflow-gi benchmark --datasets
 #   yacht,boston,energy --methods svgp,dgp-local-2,dgp-global-2 --splits 20 --jobs 4 --out DIR`.
-#   What came out of that, with nine methods, is in [results](../docs/results/README.md).
+#   What came out of that, with nine methods, is in [results](../docs/results/deep-gps.md).
 # - `--budget paper`, which is many times larger.
 # - All options, limits and metrics: [benchmarks](../docs/benchmark.md).
 # - One trial from Python: `gi.benchmark.run_trial("yacht", split=0, method="dgp-global-2")`.

@@ -105,8 +105,8 @@ def build_bnn(
         data. `num_inducing` is then ignored.
     :param shared_precision: True if all units of a hidden layer with global inducing points share
         one pseudo-precision, as in the paper; False for one of each unit, so that units can be
-        switched off one by one: a better bound for about four times the work (see the page on
-        results). No effect on other layers.
+        switched off one by one: better bounds and predictions for about four times the work (see
+        the results of networks). No effect on other layers.
     :param likelihood: a GPflow likelihood; by default Gaussian, with a learned noise variance that
         starts at 0.1.
     :param num_samples: S, the number of samples of the bound in training.

@@ -114,7 +114,7 @@ def build_deep_gp(
         it has no effect.
     :param whiten: True for whitened pseudo-outputs in hidden layers with global inducing points, as
         those of local GP layers always are: see :class:`~gpflow_gi.posteriors.GlobalInducing`. No
-        effect otherwise. Try both, and keep the better bound: see the results of deep GPs.
+        effect otherwise. Try both, and keep the better bound: see the page on results.
     :param kernel: a function from the number of inputs to a GPflow kernel, a kernel to be copied
         for every layer, or a list with one kernel per layer. By default a squared exponential with
         one lengthscale per input.

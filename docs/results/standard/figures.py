@@ -1,0 +1,149 @@
+"""Figures and comparisons of the nine sets at the budget `standard`.
+
+python docs/results/standard/figures.py
+
+Reads records.csv beside this file, and writes global-local.png, published.png and
+comparisons.csv.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from scipy import stats
+
+from gpflow_gi.benchmark.report.published import read as read_published
+
+HERE = Path(__file__).resolve().parent
+
+FORMS = ("", "-unshared", "-whitened")
+"""Suffixes of the forms of global inducing points. That with the best bound on split 0 counts."""
+
+DEPTHS = {"2 layers": "dgp-{}-2", "3 layers": "dgp-{}-3", "5 layers, mean zero": "dgp-{}-5-zero"}
+
+METRICS = {"elbo": "bound per row", "log_density": "test log density"}
+
+COLOURS = {"2 layers": "#0072b2", "3 layers": "#d55e00", "5 layers, mean zero": "#009e73"}
+
+
+def records() -> pd.DataFrame:
+    """Trials at each method's best rate: an index of dataset, method and split."""
+    table = pd.read_csv(HERE / "records.csv")
+    table = table[(table["status"] == "done") & table["used"].astype(bool)]
+    return table.set_index(["dataset", "method", "split"]).sort_index()
+
+
+def form_of(trials: pd.DataFrame, dataset: str, depth: str) -> str | None:
+    """The form of global inducing points with the best bound on split 0; None without trials."""
+    names = [DEPTHS[depth].format("global") + suffix for suffix in FORMS]
+    bounds = {
+        name: trials.loc[(dataset, name, 0), "elbo"]
+        for name in names
+        if (dataset, name, 0) in trials.index
+    }
+    return max(bounds, key=lambda name: bounds[name]) if bounds else None
+
+
+def comparisons() -> pd.DataFrame:
+    """Global minus local inducing points on the splits that both have.
+
+    :return: "dataset", "depth", "form", "metric", "n", "difference", "standard_error", "p" of a
+        paired t-test; of sets with at least two such splits.
+    """
+    trials = records()
+    rows = []
+    for dataset in trials.index.unique("dataset"):
+        for depth, name in DEPTHS.items():
+            form = form_of(trials, dataset, depth)
+            local = name.format("local")
+            if form is None or (dataset, local) not in trials.index.droplevel("split"):
+                continue
+            both = trials.loc[dataset].loc[[form, local]].unstack("method")
+            for metric in METRICS:
+                d = (both[metric][form] - both[metric][local]).dropna()
+                if len(d) < 2:
+                    continue
+                error = d.std(ddof=1) / np.sqrt(len(d))
+                p = stats.ttest_1samp(d, 0.0).pvalue
+                rows.append((dataset, depth, form, metric, len(d), d.mean(), error, p))
+    columns = ["dataset", "depth", "form", "metric", "n", "difference", "standard_error", "p"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def draw_comparisons(table: pd.DataFrame) -> Figure:
+    """Differences with intervals of 95%, a row for each data set."""
+    datasets = sorted(table["dataset"].unique(), reverse=True)
+    figure = Figure(figsize=(8.0, 1.2 + 0.45 * len(datasets)), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, (metric, title) in zip(panels, METRICS.items(), strict=True):
+        axes.axvline(0.0, color="#888888", linewidth=0.8)
+        for i, depth in enumerate(DEPTHS):
+            rows = table[(table["metric"] == metric) & (table["depth"] == depth)]
+            places = [datasets.index(name) + 0.2 * (1 - i) for name in rows["dataset"]]
+            factor = stats.t.ppf(0.975, rows["n"] - 1)
+            axes.errorbar(
+                rows["difference"],
+                places,
+                xerr=factor * rows["standard_error"],
+                fmt="o",
+                markersize=4,
+                color=COLOURS[depth],
+                label=depth if len(rows) else None,
+            )
+        axes.set_xlabel(f"{title}: global minus local")
+        axes.set_xscale("symlog", linthresh=0.01)
+        axes.grid(axis="x", color="#e5e5e5")
+        axes.set_axisbelow(True)
+    panels[0].set_yticks(range(len(datasets)), datasets)
+    panels[1].legend(frameon=False, fontsize="small")
+    return figure
+
+
+def published_densities() -> pd.DataFrame:
+    """Published test log densities: index dataset, columns methods."""
+    table = read_published()
+    table = table[table["metric"] == "log_density"]
+    return table.assign(mean=table["mean"].astype(float)).pivot_table(
+        index="dataset", columns="method", values="mean"
+    )
+
+
+OURS = ("dgp-local-2", "dgp-local-3", *(f"dgp-global-{n}{form}" for n in (2, 3) for form in FORMS))
+
+
+def draw_published() -> Figure:
+    """Test log densities beside published ones, minus those of the best published deep GP."""
+    published = published_densities()
+    means = records()["log_density"].groupby(["dataset", "method"]).mean().unstack("method")
+    datasets = sorted(means.index, reverse=True)
+    figure = Figure(figsize=(8.0, 1.2 + 0.4 * len(datasets)), layout="constrained")
+    axes = figure.subplots()
+    deep = [name for name in published if "DGP" in name and "SGHMC" not in name]
+    for place, name in enumerate(datasets):
+        best = published.loc[name, deep].max()
+        others = published.loc[name].drop(deep).dropna() - best
+        theirs = published.loc[name, deep].dropna() - best
+        ours = means.loc[name, [m for m in OURS if m in means]].dropna() - best
+        first = place == 0
+        for values, style, label in (
+            (others, {"color": "#bbbbbb", "marker": "|"}, "other published methods"),
+            (theirs, {"color": "#0072b2", "marker": "|"}, "published variational deep GPs"),
+            (ours, {"color": "#d55e00", "marker": "o", "s": 14}, "deep GPs of this library"),
+        ):
+            axes.scatter(values, [place] * len(values), label=label if first else None, **style)
+    axes.axvline(0.0, color="#888888", linewidth=0.8)
+    axes.set_xscale("symlog", linthresh=0.1)
+    axes.set_yticks(range(len(datasets)), datasets)
+    axes.set_xlabel("test log density minus that of the best published variational deep GP")
+    axes.grid(axis="x", color="#e5e5e5")
+    axes.set_axisbelow(True)
+    axes.legend(frameon=False, fontsize="small", loc="upper left")
+    return figure
+
+
+if __name__ == "__main__":
+    table = comparisons()
+    table.to_csv(HERE / "comparisons.csv", index=False)
+    draw_comparisons(table).savefig(HERE / "global-local.png", dpi=150)
+    draw_published().savefig(HERE / "published.png", dpi=150)
