@@ -402,7 +402,7 @@ def test_the_first_page_quotes_the_results():
     ]
     cells = [f"{row['mean']:.2f} ± {row.standard_error:.2f}" for row in found]
     first_page = " ".join((RESULTS.parents[1] / "README.md").read_text("utf-8").split())
-    sentence = "two layers with global inducing points have {} nats per row, with local ones {} (["
+    sentence = "whitened global inducing points have {} nats per row, with local ones {} (["
     assert sentence.format(*cells) in first_page
 
 

@@ -76,6 +76,7 @@ def test_training_sets_the_precision_of_each_unit(data):
     gi.fit(model, data, steps=5, progress=False)
     for layer in (model.layers[0], model.layers[2]):
         precision = layer.posterior.pseudo_precision.numpy()
+        assert precision.shape == (layer.output_dim, 12)
         assert np.all(np.ptp(np.log(precision), axis=0) > 0)
 
 
