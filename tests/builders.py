@@ -16,7 +16,11 @@ NUM_INDUCING = 6
 def random_posterior(
     rng: np.random.Generator, kind: str, P: int, D: int, M: int = NUM_INDUCING
 ) -> gi.posteriors.Posterior:
-    """A posterior of a kind ("global", "full", "local", "prior") away from every symmetry."""
+    """A posterior of a kind away from every symmetry.
+
+    :param kind: "global", "full" (global with a full precision), "free" (a free Gaussian at the
+        global inducing points), "local" or "prior".
+    """
     if kind == "global":
         return gi.posteriors.GlobalInducing(
             M,
@@ -32,6 +36,10 @@ def random_posterior(
             pseudo_outputs=rng.normal(size=(M, P)),
             pseudo_precision=T @ T.T,
             precision="full",
+        )
+    if kind == "free":
+        return gi.posteriors.FullGaussian(
+            M, q_mu=rng.normal(size=(M, P)), q_sqrt=random_q_sqrt(rng, P, M)
         )
     if kind == "local":
         M += 1  # so that a confusion with the global points shows
@@ -78,7 +86,7 @@ def random_deep_gp(
                 mean_function=mean if mean_functions else None,
             )
         )
-    uses_global = any(kind in ("global", "full") for kind in kinds)
+    uses_global = any(kind in ("global", "full", "free") for kind in kinds)
     return gi.models.DeepGP(
         layers,
         likelihood or gpflow.likelihoods.Gaussian(noise),

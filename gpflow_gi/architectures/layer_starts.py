@@ -13,12 +13,12 @@ from gpflow.likelihoods import Likelihood
 from ..core.validation import all_finite
 from ..kernels import KernelBasis
 from ..layers import GPLayer
-from ..posteriors import GlobalInducing, LocalInducing, Posterior, Prior
+from ..posteriors import FullGaussian, GlobalInducing, LocalInducing, Posterior, Prior
 from ..posteriors.pseudo_data import largest_precision
 from .skip import linear_map, mean_function_of
 from .start import as_regression, some_rows
 
-Inference: TypeAlias = Literal["global", "local", "prior"]
+Inference: TypeAlias = Literal["global", "local", "full", "prior"]
 
 HIDDEN_PRECISION = 1000.0
 """Initial precision of a hidden layer's pseudo-outputs: large, to stay near its mean function."""
@@ -208,7 +208,10 @@ def posterior_of(
     except np.linalg.LinAlgError:
         raise ValueError(_NO_START) from None
     q_mu = np.linalg.solve(B, L.T @ Lambda @ V)
-    return LocalInducing(Z, P, q_mu=q_mu, q_sqrt=np.tile(q_sqrt, (P, 1, 1)))
+    roots = np.tile(q_sqrt, (P, 1, 1))
+    if method == "full":
+        return FullGaussian(M, q_mu=q_mu, q_sqrt=roots)
+    return LocalInducing(Z, P, q_mu=q_mu, q_sqrt=roots)
 
 
 def _factor(kernel: Kernel, Z: np.ndarray) -> np.ndarray:

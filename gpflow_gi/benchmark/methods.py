@@ -143,10 +143,10 @@ def _deep_gps_of_mean_zero() -> list[Method]:
     ]
 
 
-def _deep_gps_with_a_precision_of_each_unit() -> list[Method]:
+def _deep_gps_with_a_covariance_of_each_unit() -> list[Method]:
     """Hidden layers whose units have their own covariances, as those of local layers have.
 
-    "whitened" ones also have the coordinates of local layers.
+    "whitened" and "full" ones also have the coordinates of local layers.
     """
     variants: dict[str, tuple[str, dict[str, Any]]] = {
         "unshared": ("a precision of each unit", {"shared_precision": False}),
@@ -154,18 +154,24 @@ def _deep_gps_with_a_precision_of_each_unit() -> list[Method]:
             "a precision of each unit, whitened",
             {"shared_precision": False, "whiten": True},
         ),
+        "full": ("free Gaussians in hidden layers", {}),
     }
-    return [
-        replace(
-            method,
-            name=f"{method.name}-{suffix}",
-            title=f"{method.title}, {title}",
-            settings={**method.settings, **settings},
-        )
-        for method in (*_deep_gps(), *_deep_gps_of_mean_zero())
-        for suffix, (title, settings) in variants.items()
-        if method.name in ("dgp-global-2", "dgp-global-3", "dgp-global-5-zero")
-    ]
+    found = []
+    for method in (*_deep_gps(), *_deep_gps_of_mean_zero()):
+        if method.name not in ("dgp-global-2", "dgp-global-3", "dgp-global-5-zero"):
+            continue
+        hidden = ["full"] * (method.settings["num_layers"] - 1)
+        for suffix, (title, settings) in variants.items():
+            own = {"inference": [*hidden, "global"]} if suffix == "full" else settings
+            found.append(
+                replace(
+                    method,
+                    name=f"{method.name}-{suffix}",
+                    title=f"{method.title}, {title}",
+                    settings={**method.settings, **own},
+                )
+            )
+    return found
 
 
 def _deep_gp_by_chains() -> Method:
@@ -367,7 +373,7 @@ METHODS: dict[str, Method] = {
         Method("svgp", "Sparse GP", "svgp", HENSMAN),
         *_deep_gps(),
         *_deep_gps_of_mean_zero(),
-        *_deep_gps_with_a_precision_of_each_unit(),
+        *_deep_gps_with_a_covariance_of_each_unit(),
         _deep_gp_by_chains(),
         Method(
             "dgp-global-2-latent",

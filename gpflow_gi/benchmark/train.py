@@ -171,7 +171,7 @@ def train_method(
         return _linear(method.settings, X, Y)
     if method.model == "gp":
         return _gp(method.settings, budget, X, Y, seed)
-    if method.settings.get("inference") in ALL_WEIGHTS:
+    if method.model == "bnn" and method.settings.get("inference") in ALL_WEIGHTS:
         return _all_weights(method.settings, budget, X, Y, seed)
     trained = _by_adam(method, budget, X, Y, seed, progress, until_converged, likelihood)
     if "chains" in method.settings:

@@ -220,6 +220,8 @@ def _check_layer(layer: Layer) -> None:
             _check_shape("standard_deviation", posterior.standard_deviation, shape)
             return
         if isinstance(posterior, FullGaussian):
+            if posterior.num_inducing is not None:
+                raise ValueError("a posterior over weights has inducing points")
             _check_free(posterior, layer.num_weights, filters)
             return
         if isinstance(posterior, Recorded):
@@ -246,6 +248,9 @@ def _check_layer(layer: Layer) -> None:
             raise ValueError("pseudo-outputs of a layer without a kernel are whitened")
     elif isinstance(posterior, LocalInducing):
         _check_local(posterior)
+    elif isinstance(posterior, FullGaussian):
+        (P,) = output_shape(posterior.output_dim)
+        _check_free(posterior, positive_integer("num_inducing", posterior.num_inducing), P)
     elif isinstance(posterior, RecordedInducing):
         M = positive_integer("num_inducing", posterior.num_inducing)
         _check_shape("inducing_inputs", posterior.inducing_inputs, (M, None))

@@ -82,20 +82,13 @@ class Posterior(gpflow.Module, ABC):
         """
 
 
-def check_new(posterior: Posterior, num_weights: int | None, instead: str) -> int:
-    """The number of weights, K, of the first layer that takes a posterior over weights.
+def check_new(posterior: Posterior) -> None:
+    """Check that no layer has taken a posterior whose parameters are made for one layer.
 
-    :param num_weights: as in :meth:`Posterior.bind`.
-    :param instead: a sentence on the posterior for a Gaussian process.
-    :raises ValueError: if the layer has no weights, or if another has taken the posterior.
+    :raises ValueError: if one has.
     """
-    name = type(posterior).__name__
-    if num_weights is None:
-        raise ValueError(
-            f"posterior is {name}, which is a posterior over weights; a GPLayer has none. {instead}"
-        )
     if posterior.output_dim is not None:
         raise ValueError(
-            f"posterior is {name} and belongs to another layer already; make a new one."
+            f"posterior is {type(posterior).__name__} and belongs to another layer already; make a "
+            "new one."
         )
-    return num_weights

@@ -58,7 +58,12 @@ class Factorised(Posterior):
         :raises ValueError: if the layer has no weights, if another layer has taken the posterior,
             or if the start is not finite, has another shape or a deviation that is not positive.
         """
-        num_weights = check_new(self, num_weights, "Use GlobalInducing, LocalInducing or Prior.")
+        if num_weights is None:
+            raise ValueError(
+                "posterior is Factorised, which is a posterior over weights; a GPLayer has none. "
+                "Use GlobalInducing, LocalInducing, FullGaussian or Prior."
+            )
+        check_new(self)
         shape = (num_weights, output_dim)
         mean, deviation = self._start
         mean = np.zeros(shape) if mean is None else mean

@@ -1,4 +1,4 @@
-"""A free Gaussian over the weights to each output."""
+"""A free Gaussian over the whitened coordinates of each output."""
 
 from __future__ import annotations
 
@@ -6,20 +6,28 @@ from typing import Any
 
 from ..core.basis import Basis
 from ..core.gaussians import FreeGaussian, WhitenedGaussian
+from ..core.validation import positive_integer
 from .base import Posterior, check_new
 from .free_parameters import free_parameters
 
 
 class FullGaussian(Posterior):
-    """q(z_p) = N(q_mu_p, q_sqrt_p q_sqrt_p^T), for layers of weights: dense, conv or implicit.
+    """q(z_p) = N(q_mu_p, q_sqrt_p q_sqrt_p^T): no family of Gaussians over z is larger.
 
-    The weights to an output are w_p = R z_p, with R the root of their prior's covariance; outputs
-    are independent. In an :class:`~gpflow_gi.layers.ImplicitLayer` it is the variational implicit
-    process (Ma, Li & Hernandez-Lobato 2019). Parameters are those of GPflow's whitened SVGP, so it
-    works with GPflow's NaturalGradient.
+    Outputs are independent. In layers of weights, dense, conv or implicit, the weights to an output
+    are w_p = R z_p, with R the root of their prior's covariance. In an
+    :class:`~gpflow_gi.layers.ImplicitLayer` it is the variational implicit process (Ma, Li &
+    Hernandez-Lobato 2019).
 
-    ``q_mu``, [K, P], and ``q_sqrt``, [P, K, K], exist once the posterior is bound to a layer with K
-    weights to each output.
+    In a :class:`~gpflow_gi.layers.GPLayer` it takes M, and the outputs at the model's global
+    inducing inputs, drawn through the layers below, are u = m + L z, with the Cholesky factor L of
+    their kernel matrix: the q(z) of Salimbeni & Deisenroth (2017) at the inducing points of Ober &
+    Aitchison (2021). In the first layer of a deep GP, whose inducing inputs are not drawn, every
+    :class:`GlobalInducing` posterior is one of these; it takes no factorisation of a precision.
+
+    Parameters are those of GPflow's whitened SVGP, so it works with GPflow's NaturalGradient.
+    ``q_mu``, [K, P], and ``q_sqrt``, [P, K, K], exist once a layer takes the posterior, with K
+    weights to each output, or K = M.
 
     >>> from gpflow_gi.layers import DenseLayer
     >>> layer = DenseLayer(20, 5, FullGaussian())
@@ -31,14 +39,22 @@ class FullGaussian(Posterior):
     num_inducing = None
     output_dim = None
 
-    def __init__(self, *, q_mu: Any = None, q_sqrt: Any = None) -> None:
+    def __init__(
+        self, num_inducing: int | None = None, *, q_mu: Any = None, q_sqrt: Any = None
+    ) -> None:
         """Set the start, which is checked when a layer takes the posterior: see :meth:`bind`.
 
+        :param num_inducing: M, the number of inducing points of the model, for a GP layer; None for
+            a layer of weights.
         :param q_mu: [K, P]. Zero by default.
         :param q_sqrt: lower triangular, [P, K, K]. The identity by default, which makes q the
             prior.
+        :raises ValueError: if `num_inducing` is neither a positive integer nor None.
         """
         super().__init__()
+        if num_inducing is not None:
+            self.num_inducing = positive_integer("num_inducing", num_inducing)
+            self.uses_global_inducing = True
         self._start = (q_mu, q_sqrt)
 
     def bind(self, num_weights: int | None, output_dim: int) -> None:
@@ -46,11 +62,22 @@ class FullGaussian(Posterior):
 
         :param num_weights: K; None for a Gaussian process.
         :param output_dim: P; for a convolution its number of filters.
-        :raises ValueError: if the layer has no weights, if another layer has taken the posterior,
-            or if the start is not finite, of another shape, or not lower triangular.
+        :raises ValueError: if a GP layer gets no number of inducing points or a layer of weights
+            gets one, if another layer has taken the posterior, or if the start is not finite, of
+            another shape, or not lower triangular.
         """
-        num_weights = check_new(self, num_weights, "Its free Gaussian is LocalInducing.")
-        self.q_mu, self.q_sqrt = free_parameters(num_weights, output_dim, *self._start)
+        if (num_weights is None) != (self.num_inducing is not None):
+            raise ValueError(
+                "posterior is a FullGaussian without num_inducing, which a GPLayer needs: the "
+                "number of the model's inducing points. A free Gaussian at inducing points of its "
+                "own is LocalInducing."
+                if num_weights is None
+                else "posterior is a FullGaussian with num_inducing, which is for a GPLayer; this "
+                "layer has weights. Leave it out."
+            )
+        check_new(self)
+        K = self.num_inducing if num_weights is None else num_weights
+        self.q_mu, self.q_sqrt = free_parameters(K, output_dim, *self._start)
         self.output_dim = output_dim
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:

@@ -37,11 +37,12 @@ def test_one_layer_starts_at_the_best_sparse_gp(inference, rng):
     assert model.elbo((X, Y)) < best
 
 
-def test_global_and_local_models_start_as_the_same_function(rng):
+@pytest.mark.parametrize("other", ["local", "full", ["full", "global"]], ids=str)
+def test_models_start_as_the_same_function(other, rng):
     X, Y = table(rng)
     models = [
         gi.architectures.build_deep_gp(X, Y, inference=inference, num_inducing=20)
-        for inference in ("global", "local")
+        for inference in ("global", other)
     ]
     bounds_of = [
         mean_and_standard_error(bounds(model, (X, Y), 20, repeats=100)) for model in models
@@ -57,7 +58,7 @@ def test_global_and_local_models_start_as_the_same_function(rng):
 @pytest.mark.parametrize(
     "inference, D",
     [
-        *zip(["global", "local", ["local", "global"]], 3 * [8], strict=True),
+        *zip(["global", "local", "full", ["local", "global"]], 4 * [8], strict=True),
         (["local", "global"], 1),
         (["local", "global"], 90),
     ],

@@ -13,7 +13,7 @@ from gpflow_gi.core.random import as_seed
 from ..builders import NUM_INDUCING, random_dense_posterior, random_posterior
 
 D, P, S = 2, 3, 4
-KINDS = ["global", "full", "local", "prior"]
+KINDS = ["global", "full", "free", "local", "prior"]
 
 
 def kernels():
@@ -44,6 +44,12 @@ def test_separate_kernels_are_layers_of_one_output_each(kind, rng):
             )
         elif kind == "prior":
             one = posterior
+        elif kind == "free":
+            one = gi.posteriors.FullGaussian(
+                NUM_INDUCING,
+                q_mu=posterior.q_mu[:, p : p + 1],
+                q_sqrt=posterior.q_sqrt[p : p + 1],
+            )
         else:
             Lambda = posterior.pseudo_precision
             one = gi.posteriors.GlobalInducing(
@@ -66,11 +72,11 @@ def test_separate_kernels_are_layers_of_one_output_each(kind, rng):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_gpflows_multioutput_kernels_mean_the_same(kind, rng):
-    posterior = random_posterior(rng, kind, P, D)
     U = tf.constant(rng.normal(size=(NUM_INDUCING, D)))
     X = tf.constant(rng.normal(size=(5, D)))
 
     def moments(kernel):
+        posterior = random_posterior(np.random.default_rng(1), kind, P, D)
         return gi.layers.GPLayer(kernel, P, posterior).condition(U).predict(X)
 
     pairs = [
@@ -118,10 +124,10 @@ def test_conditioning_on_samples_is_conditioning_on_each(rng):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_mean_function_shifts_every_output_of_the_layer(kind, rng):
-    posterior = random_posterior(rng, kind, P, D)
+    one, same = (random_posterior(np.random.default_rng(1), kind, P, D) for _ in range(2))
     m = gpflow.functions.Linear(rng.normal(size=(D, P)), rng.normal(size=P))
-    plain = gi.layers.GPLayer(SE(), P, posterior)
-    shifted = gi.layers.GPLayer(SE(), P, posterior, mean_function=m)
+    plain = gi.layers.GPLayer(SE(), P, one)
+    shifted = gi.layers.GPLayer(SE(), P, same, mean_function=m)
     U = tf.constant(rng.normal(size=(NUM_INDUCING, D)))
     X = tf.constant(rng.normal(size=(S, 5, D)))
     np.testing.assert_allclose(shifted.condition(U).kl(), plain.condition(U).kl())
@@ -168,7 +174,7 @@ def test_local_layers_remember_their_values_at_the_inducing_activations(rng):
 
 
 def test_which_posteriors_have_inputs_of_their_own(rng):
-    for kind in ("global", "full", "prior"):
+    for kind in ("global", "full", "free", "prior"):
         assert not random_posterior(rng, kind, P, D).has_own_inputs
     assert random_posterior(rng, "local", P, D).has_own_inputs
     assert not gi.posteriors.Factorised().has_own_inputs

@@ -35,7 +35,7 @@ def mixed(rng, W, kind="global", width=P, likelihood=None):
         [layer],
         likelihood or gpflow.likelihoods.Gaussian(NOISE),
         num_data=N,
-        inducing_inputs=rng.normal(size=(M, D)) if kind in ("global", "full") else None,
+        inducing_inputs=rng.normal(size=(M, D)) if kind in ("global", "full", "free") else None,
     )
 
 

@@ -19,9 +19,11 @@ from ..builders import (
     random_posterior,
 )
 
-KINDS = ("global", "full", "local", "prior")
+KINDS = ("global", "full", "free", "local", "prior")
 MIXES = [
     ("full", "global"),
+    ("free", "global"),
+    ("global", "free"),
     ("local", "local"),
     ("local", "full"),
     ("global", "local"),
@@ -55,7 +57,12 @@ def test_gradients_agree_with_finite_differences(kinds, num_samples, rng):
         np.testing.assert_allclose(analytic, numeric, rtol=1e-5, atol=1e-5)
 
 
-SOME_MIXES = [("global", "full"), ("local", "global"), ("prior", "local", "full")]
+SOME_MIXES = [
+    ("global", "full"),
+    ("free", "free", "global"),
+    ("local", "global"),
+    ("prior", "local", "full"),
+]
 
 
 @pytest.mark.slow

@@ -44,7 +44,13 @@ MODELS = {
     },
     **{
         f"gp {'-'.join(kinds)}": (random_deep_gp, kinds, {})
-        for kinds in [("local", "full"), ("global", "global"), ("prior", "local"), ("full",)]
+        for kinds in [
+            ("local", "full"),
+            ("free", "full"),
+            ("global", "global"),
+            ("prior", "local"),
+            ("full",),
+        ]
     },
 }
 

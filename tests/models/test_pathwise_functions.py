@@ -16,7 +16,13 @@ from gpflow_gi.models import pathwise_functions
 from ..builders import random_data, random_deep_gp, random_dense_posterior, random_posterior
 
 S = 3
-MIXES = [("global",), ("local", "global"), ("global", "local"), ("prior", "local", "full")]
+MIXES = [
+    ("global",),
+    ("free", "free"),
+    ("local", "global"),
+    ("global", "local"),
+    ("prior", "local", "full"),
+]
 
 
 def mixed_model(rng):
@@ -108,7 +114,7 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["global", "full", "local", "prior"])
+@pytest.mark.parametrize("kind", ["global", "full", "free", "local", "prior"])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("num_samples", [None, S])
 def test_values_at_the_inducing_inputs_are_the_drawn_ones(kind, kernel, num_samples, rng):

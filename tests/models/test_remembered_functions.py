@@ -8,7 +8,13 @@ import tensorflow as tf
 from ..builders import random_data, random_deep_gp
 
 S = 3
-MIXES = [("global",), ("local", "global"), ("global", "local"), ("prior", "local", "full")]
+MIXES = [
+    ("global",),
+    ("free", "free"),
+    ("local", "global"),
+    ("global", "local"),
+    ("prior", "local", "full"),
+]
 mixes = pytest.mark.parametrize("kinds", MIXES, ids=lambda kinds: "-".join(kinds))
 
 

@@ -12,7 +12,7 @@ import gpflow_gi as gi
 
 from ..builders import random_posterior
 
-KINDS = ("global", "full", "local", "prior")
+KINDS = ("global", "full", "free", "local", "prior")
 PAIRS = list(itertools.product(("global", "local", "prior"), repeat=2))
 
 
@@ -25,7 +25,7 @@ def deep_gp(rng, kinds, *, M, D, width, P, separate=False) -> gi.models.DeepGP:
 
     widths = [D, *[width] * (len(kinds) - 1), P]
     layers = [layer(kind, *io) for kind, io in zip(kinds, itertools.pairwise(widths), strict=True)]
-    U = rng.normal(size=(M, D)) if {"global", "full"} & set(kinds) else None
+    U = rng.normal(size=(M, D)) if {"global", "full", "free"} & set(kinds) else None
     likelihood = gpflow.likelihoods.Gaussian(0.3)
     return gi.models.DeepGP(layers, likelihood, num_data=10, inducing_inputs=U)
 
@@ -61,7 +61,13 @@ def test_one_of_everything(kinds, rng):
     check_all_methods(model, rng.normal(size=(1, 1)), P=1, S=1)
 
 
-MIXES = [("full", "full"), ("local", "local"), ("prior", "prior"), ("local", "global", "local")]
+MIXES = [
+    ("full", "full"),
+    ("local", "local"),
+    ("prior", "prior"),
+    ("free", "free"),
+    ("local", "global", "local"),
+]
 
 
 @pytest.mark.parametrize("kinds", MIXES, ids="-".join)

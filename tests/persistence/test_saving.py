@@ -118,7 +118,7 @@ def test_every_likelihood(likelihood_class, i, rng, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("inference", ["global", "local", "prior", ["local", "global"]])
+@pytest.mark.parametrize("inference", ["global", "local", "full", "prior", ["local", "global"]])
 @pytest.mark.parametrize(
     "mean_function",
     [

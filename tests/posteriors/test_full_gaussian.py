@@ -1,4 +1,4 @@
-"""A free Gaussian over the weights of any layer of weights."""
+"""A free Gaussian over the coordinates of any layer."""
 
 import gpflow
 import numpy as np
@@ -23,6 +23,76 @@ def test_a_dense_layer_reaches_the_evidence_of_linear_regression(rng):
     kernel = gi.kernels.BNNKernel(3, "identity")
     gpr = gpflow.models.GPR((X, Y), kernel, noise_variance=0.3)
     np.testing.assert_allclose(model.elbo((X, Y)), gpr.log_marginal_likelihood(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("M", [12, 5])
+def test_a_gp_layer_reaches_the_best_sparse_bound(M, rng):
+    """Of GPflow at the same inducing inputs; with all rows it is the evidence of a GP."""
+    X, Y = rng.normal(size=(12, 2)), rng.normal(size=(12, 2))
+    kernel = gpflow.kernels.Matern52(lengthscales=0.6)
+    q = FullGaussian(M)
+    layer = gi.layers.GPLayer(kernel, 2, q, mean_function=gpflow.functions.Constant(0.4))
+    likelihood = gpflow.likelihoods.Gaussian(0.3)
+    model = gi.models.DeepGP([layer], likelihood, num_data=12, inducing_inputs=X[:M])
+    assert model.bound_terms((X, Y))[1] == 0  # q starts at the prior
+    step = gpflow.optimizers.NaturalGradient(1.0)
+    step.minimize(model.training_loss_closure((X, Y)), [(q.q_mu, q.q_sqrt)])
+    sgpr = gpflow.models.SGPR(
+        (X, Y), kernel, X[:M], mean_function=layer.mean_function, noise_variance=0.3
+    )
+    np.testing.assert_allclose(model.elbo((X, Y)), sgpr.elbo(), rtol=1e-5)
+    if M == len(X):
+        gpr = gpflow.models.GPR((X, Y), kernel, layer.mean_function, 0.3)
+        np.testing.assert_allclose(model.elbo((X, Y)), gpr.log_marginal_likelihood(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("precision", ["diagonal", "full"])
+def test_the_regression_on_pseudo_data_is_a_free_gaussian(precision, whiten, rng):
+    """Where the inducing inputs are not drawn; eq. 12 of the paper in whitened coordinates."""
+    M, P = 6, 2
+    U = tf.constant(rng.normal(size=(M, 3)))
+    V, Lambda = rng.normal(size=(M, P)), 0.5 + rng.random((P, M))
+    kernel = gpflow.kernels.SquaredExponential(lengthscales=1.3)
+    start = Lambda if precision == "diagonal" else Lambda[:, :, None] * np.eye(M)
+    regression = gi.posteriors.GlobalInducing(
+        M,
+        P,
+        pseudo_outputs=V,
+        pseudo_precision=start,
+        precision=precision,
+        shared=False,
+        whiten=whiten,
+    )
+    gram = kernel(U).numpy() + gpflow.default_jitter() * np.eye(M)
+    L = np.linalg.cholesky(gram)
+    # N(z | B^-1 L^T Lambda V, B^-1), B = I + L^T Lambda L
+    B = np.eye(M) + np.einsum("mk,pm,ml->pkl", L, Lambda, L)
+    values = L @ V if whiten else V
+    mean = np.stack([np.linalg.solve(B[p], L.T @ (Lambda[p] * values[:, p])) for p in range(P)], 1)
+    q = FullGaussian(M, q_mu=mean, q_sqrt=np.linalg.cholesky(np.linalg.inv(B)))
+    ours, theirs = (gi.layers.GPLayer(kernel, P, each).condition(U) for each in (q, regression))
+    np.testing.assert_allclose(ours.kl(), theirs.kl(), rtol=1e-6)
+    X = tf.constant(rng.normal(size=(4, 3)))
+    for one, other in zip(ours.predict(X, True), theirs.predict(X, True), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-7)
+
+
+def test_it_does_not_depend_on_the_draw_of_the_layer_below(rng):
+    """z does not; u = L z does, as the kernel matrix at the drawn inducing inputs does."""
+    U = tf.constant(rng.normal(size=(7, 4, 2)))
+    q = FullGaussian(4, q_mu=rng.normal(size=(4, 1)), q_sqrt=random_q_sqrt(rng, 1, 4))
+    kernel = gpflow.kernels.SquaredExponential()
+    layer = gi.layers.GPLayer(kernel, 1, q)
+    mean, variance = layer.condition(U).predict(U)
+    for s in range(7):
+        gram = kernel(U[s]).numpy() + gpflow.default_jitter() * np.eye(4)
+        L = np.linalg.cholesky(gram)
+        np.testing.assert_allclose(mean[s], L @ q.q_mu.numpy(), atol=1e-5)
+        root = L @ q.q_sqrt.numpy()[0]
+        np.testing.assert_allclose(variance[s, :, 0], np.sum(root**2, axis=1), atol=1e-5)
+        kl = layer.condition(U[s]).kl()
+        np.testing.assert_allclose(layer.condition(U).kl(), kl, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +123,21 @@ def test_draws_have_the_moments_and_the_divergence_of_q(make, rng):
 
 
 def test_wrong_layers_and_starts_are_refused():
-    with pytest.raises(ValueError, match="LocalInducing"):
-        gi.layers.GPLayer(gpflow.kernels.Matern52(), 1, FullGaussian())
+    kernel = gpflow.kernels.Matern52()
+    with pytest.raises(ValueError, match="without num_inducing, which a GPLayer needs"):
+        gi.layers.GPLayer(kernel, 1, FullGaussian())
+    with pytest.raises(ValueError, match="with num_inducing, which is for a GPLayer"):
+        gi.layers.DenseLayer(2, 1, FullGaussian(3))
+    with pytest.raises(ValueError, match="num_inducing must be an integer of at least 1"):
+        FullGaussian(0)
+    layer = gi.layers.GPLayer(kernel, 1, FullGaussian(3))
+    likelihood = gpflow.likelihoods.Gaussian()
+    with pytest.raises(ValueError, match="needs the model's inducing_inputs"):
+        gi.models.DeepGP([layer], likelihood, num_data=9)
+    with pytest.raises(ValueError, match="num_inducing=3, but the model's inducing_inputs have 4"):
+        gi.models.DeepGP([layer], likelihood, num_data=9, inducing_inputs=np.ones((4, 2)))
+    with pytest.raises(ValueError, match="belongs to another layer"):
+        gi.layers.GPLayer(kernel, 1, layer.posterior)
     q = FullGaussian()
     gi.layers.DenseLayer(2, 1, q)
     with pytest.raises(ValueError, match="belongs to another layer"):
