@@ -66,17 +66,17 @@ class FullGaussian(Posterior):
             gets one, if another layer has taken the posterior, or if the start is not finite, of
             another shape, or not lower triangular.
         """
-        if (num_weights is None) != (self.num_inducing is not None):
+        K = self.num_inducing if num_weights is None else num_weights
+        if K is None or (num_weights is not None and self.num_inducing is not None):
             raise ValueError(
                 "posterior is a FullGaussian without num_inducing, which a GPLayer needs: the "
                 "number of the model's inducing points. A free Gaussian at inducing points of its "
                 "own is LocalInducing."
-                if num_weights is None
+                if K is None
                 else "posterior is a FullGaussian with num_inducing, which is for a GPLayer; this "
                 "layer has weights. Leave it out."
             )
         check_new(self)
-        K = self.num_inducing if num_weights is None else num_weights
         self.q_mu, self.q_sqrt = free_parameters(K, output_dim, *self._start)
         self.output_dim = output_dim
 
