@@ -130,6 +130,18 @@ MUTATIONS = [
         "posteriors/test_whitened.py",
     ),
     Mutation(
+        "a free Gaussian at global inducing points that starts at the prior's covariance",
+        "return FullGaussian(M, q_mu=q_mu, q_sqrt=roots)",
+        "return FullGaussian(M, q_mu=q_mu)",
+        "architectures/test_build_deep_gp.py",
+    ),
+    Mutation(
+        "a precision of each hidden unit that all units share",
+        '_posterior(method, Z, W, deviation, outputs, Lambda, "diagonal", shared=shared)',
+        '_posterior(method, Z, W, deviation, outputs, Lambda, "diagonal")',
+        "architectures/test_build_bnn.py",
+    ),
+    Mutation(
         "the sign of the prior's classifier beside two contrasts",
         "T_q(in_q) - T_p(in_p)",
         "T_q(in_q) + T_p(in_p)",

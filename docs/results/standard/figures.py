@@ -17,7 +17,7 @@ from gpflow_gi.benchmark.report.published import read as read_published
 
 HERE = Path(__file__).resolve().parent
 
-FORMS = ("", "-unshared", "-whitened")
+FORMS = ("", "-unshared", "-whitened", "-full")
 """Suffixes of the forms of global inducing points. That with the best bound on split 0 counts."""
 
 DEPTHS = {"2 layers": "dgp-{}-2", "3 layers": "dgp-{}-3", "5 layers, mean zero": "dgp-{}-5-zero"}
