@@ -904,6 +904,13 @@ _add(
 )
 _add(
     "posteriors",
+    "FullGaussian of a GPLayer",
+    lambda **values: gp_layer(1, FullGaussian(**values)),
+    {"num_inducing": M, "q_mu": V, "q_sqrt": np.eye(M)[None]},
+    {"num_inducing": COUNTS, "q_mu": "array", "q_sqrt": "array"},
+)
+_add(
+    "posteriors",
     "NoiseNetwork",
     NoiseNetwork,
     {"output_dim": M, "mean": np.zeros(M)},
