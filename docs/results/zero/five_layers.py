@@ -1,7 +1,7 @@
 """Five layers of mean zero on the UCI sets: the bound, its KL by layer, and the test log density.
 
 python docs/results/zero/five_layers.py OUT.jsonl [--sets NAME ...] [--starts NAME ...]
-    [--inference NAME ...] [--steps NUMBER] [--split NUMBER] [--whitened]
+    [--inference NAME ...] [--steps NUMBER] [--split NUMBER] [--whitened] [--form NAME]
 
 Appends a line of JSON for each run; runs that the file holds are not repeated.
 """
@@ -20,6 +20,12 @@ import gpflow_gi as gi
 
 SETS = ("yacht", "boston", "energy", "concrete", "wine", "kin8nm", "power", "naval", "protein")
 NUM_INDUCING, BATCH_SIZE, RATE = 100, 1000, 0.03
+FORMS: dict[str, dict] = {
+    "shared": {},
+    "unshared": {"shared_precision": False},
+    "full": {"inference": [*["full"] * 4, "global"]},
+}
+"""Hidden layers with global inducing points: one precision, one of each unit, or free Gaussians."""
 
 
 def main() -> None:
@@ -32,6 +38,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=5000)
     parser.add_argument("--split", type=int, default=0)
     parser.add_argument("--whitened", action="store_true", help="principal components as inputs")
+    parser.add_argument("--form", choices=FORMS, default="shared", help="of global hidden layers")
     options = parser.parse_args()
     lines = options.out.read_text().splitlines() if options.out.is_file() else []
     done = [json.loads(line)["run"] for line in lines]
@@ -39,6 +46,7 @@ def main() -> None:
         run = {"set": name, "start": start, "inference": inference}
         run |= {"steps": options.steps, "split": options.split}
         run |= {"whitened": True} if options.whitened else {}
+        run |= {"form": options.form} if options.form != "shared" else {}
         if run not in done:
             record = {"run": run, **result(**run)}
             print(json.dumps(record), flush=True)
@@ -47,7 +55,13 @@ def main() -> None:
 
 
 def result(
-    set: str, start: str, inference: str, steps: int, split: int, whitened: bool = False
+    set: str,
+    start: str,
+    inference: str,
+    steps: int,
+    split: int,
+    whitened: bool = False,
+    form: str = "shared",
 ) -> dict:
     """Train a model, and measure it."""
     train, test = gi.datasets.uci(set, split)
@@ -65,7 +79,7 @@ def result(
         num_inducing=NUM_INDUCING,
         mean_function="zero",
         hidden_start=start,
-        inference=inference,
+        **{"inference": inference, **FORMS[form]},
     )
     before = time.process_time()
     gi.fit(
