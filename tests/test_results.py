@@ -384,7 +384,7 @@ def test_means_at_best_rates():
     summary = pd.read_csv(OF_STANDARD / "summary.csv").set_index(["metric", "method", "dataset"])
     (dataset, *_), *rows = rows_of("their standard errors:\n\n| yacht")
     methods = {method for _, method, _ in summary.index}
-    assert {method for method, *_ in rows} == methods and len(rows) == 20
+    assert {method for method, *_ in rows} == methods and len(rows) == 22
     for method, *cells in rows:
         for metric, cell in zip(("elbo", "log_density", "crps"), cells, strict=True):
             if not cell:
@@ -393,6 +393,52 @@ def test_means_at_best_rates():
             found = summary.loc[metric, method, dataset]
             assert cell == f"{found['mean']:.3f} ± {found.standard_error:.3f}"
             assert found.n == 5
+
+
+@pytest.mark.parametrize(
+    "heading, metric",
+    [("at the best rate:\n\n|", "elbo"), ("of the same models:\n\n|", "log_density")],
+)
+def test_the_first_splits(figures, heading, metric):
+    found = figures.first_splits(metric)
+    (_, *datasets), *rows = rows_of(heading)
+    assert datasets == list(found.columns) == ["boston", "concrete", "energy", "yacht"]
+    assert [method for method, *_ in rows] == list(found.index)
+    for method, *cells in rows:
+        assert cells == [f"{value:.3f}" for value in found.loc[method]]
+
+
+def test_global_minus_local_on_first_splits(figures):
+    bounds = figures.first_splits("elbo")
+    said = []
+    for depth in (2, 3):
+        best = bounds.loc[[f"dgp-global-{depth}{form}" for form in figures.FORMS]]
+        gaps = best.max() - bounds.loc[f"dgp-local-{depth}"]
+        said.append(
+            "{boston:.3f} on boston, {concrete:.3f} on concrete, {energy:.3f} on energy and "
+            "{yacht:.3f} on yacht".format(**gaps)
+        )
+        full = [name for name, form in best.idxmax().items() if form.endswith("-full")]
+        assert {"boston", "concrete"} <= set(full)
+        assert best.idxmax()["yacht"].endswith("-whitened")
+    sentence = "that of local ones is {} with two layers, and {} with three."
+    assert sentence.format(*said) in WORDS
+
+
+def test_first_layers_on_energy():
+    lines = (OF_STANDARD / "first-layers.jsonl").read_text().splitlines()
+    found = {(one["set"], one["method"]): one for one in map(json.loads, lines)}
+    _, *rows = rows_of("The first layers of energy")
+    assert len(rows) == 3
+    names = ("bound", "noise", "standard_deviation", "kl")
+    assert [method for method, *_ in rows] == [method for _, method in found]
+    for method, *cells in rows:
+        one = found["energy", method]
+        assert cells[:4] == [
+            f"{one[name]:.{n}f}" for name, n in zip(names, (3, 4, 4, 3), strict=True)
+        ]
+        columns = [i + 1 for i, length in enumerate(one["lengthscales"]) if length < 2]
+        assert cells[4] == ", ".join(map(str, columns))
 
 
 def test_the_first_page_quotes_the_results():
@@ -464,7 +510,8 @@ def test_the_price_of_drawn_inducing_inputs():
         assert min(prices[name]) > 0
     at_first, left = (f"{x:.3f}" for x in prices["concrete"])
     assert f"costs {at_first} nats per row at first, and training regains all but {left};" in WORDS
-    assert "on wine {:.3f} and {:.3f}.".format(*prices["wine"]) in WORDS
+    sentence = "on wine {:.3f} and {:.3f}; on energy {:.3f} and {:.3f}."
+    assert sentence.format(*prices["wine"], *prices["energy"]) in WORDS
 
 
 # ------------------------------------------------------------------------------- five layers

@@ -96,8 +96,8 @@ def build_deep_gp(
     :param num_layers: number of GP layers, at least 1.
     :param inference: "global", "local", "full" or "prior" for all layers, or a list with one per
         layer from the inputs up. "full" is a free Gaussian at the global inducing points,
-        :class:`~gpflow_gi.posteriors.FullGaussian`: in hidden layers below a global one, as
-        ``["full", "global"]``, it often has a better bound than "global", in less time.
+        :class:`~gpflow_gi.posteriors.FullGaussian`. Hidden layers like that below a global one,
+        ``["full", "global"]``, often have a better bound than "global" alone: see the results.
     :param num_inducing: M, for every layer; at most the number of different rows of X.
     :param hidden_dim: width of the hidden layers; that of their inputs, D, by default, but at most
         30.

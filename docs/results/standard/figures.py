@@ -45,6 +45,29 @@ def form_of(trials: pd.DataFrame, dataset: str, depth: str) -> str | None:
     return max(bounds, key=lambda name: bounds[name]) if bounds else None
 
 
+def first_splits(metric: str) -> pd.DataFrame:
+    """Deep GPs and GPs on the first split of the sets that have all of them.
+
+    :param metric: one of :data:`METRICS`.
+    :return: an index of methods, and a column for each set.
+    """
+    deep = [DEPTHS[depth] for depth in ("2 layers", "3 layers")]
+    names = [name.format("global") + form for name in deep for form in FORMS]
+    names = ["gp", "svgp", *(name.format("local") for name in deep), *names]
+    table = pd.read_csv(HERE / "records.csv")
+    table = table[(table["split"] == 0) & table["method"].isin(names)]
+    # Those with a rate were trained at three.
+    rates = (
+        table.groupby(["dataset", "method"])["learning_rate"]
+        .nunique()
+        .unstack()
+        .reindex(columns=names)
+    )
+    complete = rates.index[(rates.drop(columns="gp") == 3).all(axis=1) & rates["gp"].notna()]
+    used = table[table["used"].astype(bool)].pivot(index="method", columns="dataset", values=metric)
+    return used.loc[names, sorted(complete)]
+
+
 def comparisons() -> pd.DataFrame:
     """Global minus local inducing points on the splits that both have.
 
