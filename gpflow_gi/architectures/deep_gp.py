@@ -77,7 +77,7 @@ def build_deep_gp(
     likelihood this start is exact: given the means of the hidden layers, the pseudo-outputs and
     the precision are those of the optimal q(u) (Titsias, 2009). The last layer has a full precision
     matrix, since an inducing point summarises many rows that it shares with others; hidden layers
-    have a diagonal one. Local layers start with the same Gaussians q(z) as global ones.
+    have a diagonal one. Local and full layers start with the same Gaussians q(z) as global ones.
 
     The start is near the solution of a single layer. KL warm-up (``kl_warmup`` of
     :func:`gpflow_gi.fit`) over the first quarter or third of the steps helps training to leave it.
@@ -97,7 +97,8 @@ def build_deep_gp(
     :param inference: "global", "local", "full" or "prior" for all layers, or a list with one per
         layer from the inputs up. "full" is a free Gaussian at the global inducing points,
         :class:`~gpflow_gi.posteriors.FullGaussian`. Hidden layers like that below a global one,
-        ``["full", "global"]``, often have a better bound than "global" alone: see the results.
+        ``["full", "global"]``, had a better bound than "global" alone on four sets: see the
+        results.
     :param num_inducing: M, for every layer; at most the number of different rows of X.
     :param hidden_dim: width of the hidden layers; that of their inputs, D, by default, but at most
         30.
@@ -112,8 +113,8 @@ def build_deep_gp(
         reaches better bounds with few rows of many inputs: see the results of deep GPs.
     :param shared_precision: True if all units of a hidden layer with global inducing points share
         one pseudo-precision, as in the paper; False for one of each unit, which costs a
-        factorisation of each unit. Local layers have a covariance of each unit in any case; there
-        it has no effect.
+        factorisation of each unit. Local and full layers have a covariance of each unit in any
+        case; there it has no effect.
     :param whiten: True for whitened pseudo-outputs in hidden layers with global inducing points, as
         those of local GP layers always are: see :class:`~gpflow_gi.posteriors.GlobalInducing`. No
         effect otherwise. Try both, and keep the better bound: see the page on results.

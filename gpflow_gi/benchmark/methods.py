@@ -104,6 +104,12 @@ class Method:
         if self.model not in MODELS:
             raise ValueError(f"model must be one of {', '.join(MODELS)}, but is {self.model!r}.")
 
+    @property
+    def is_over_all_weights(self) -> bool:
+        """True for networks whose weights are found all at once, of :data:`ALL_WEIGHTS`."""
+        inference = self.settings.get("inference")
+        return isinstance(inference, str) and inference in ALL_WEIGHTS
+
 
 def _deep_gps() -> list[Method]:
     sources = {"local": SALIMBENI, "global": OBER}
@@ -168,6 +174,7 @@ def _deep_gps_with_a_covariance_of_each_unit() -> list[Method]:
                     method,
                     name=f"{method.name}-{suffix}",
                     title=f"{method.title}, {title}",
+                    source=f"{method.source.split(';')[0]}; {OURS}",
                     settings={**method.settings, **own},
                 )
             )

@@ -27,7 +27,7 @@ from gpflow_gi.training.record import notes_not_warnings
 
 from . import all_weights
 from .budgets import Budget
-from .methods import ALL_WEIGHTS, Method
+from .methods import Method
 
 Array = NDArray[np.float64]
 
@@ -171,7 +171,7 @@ def train_method(
         return _linear(method.settings, X, Y)
     if method.model == "gp":
         return _gp(method.settings, budget, X, Y, seed)
-    if method.model == "bnn" and method.settings.get("inference") in ALL_WEIGHTS:
+    if method.is_over_all_weights:
         return _all_weights(method.settings, budget, X, Y, seed)
     trained = _by_adam(method, budget, X, Y, seed, progress, until_converged, likelihood)
     if "chains" in method.settings:

@@ -6,7 +6,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpflow_gi.benchmark.methods import ALL_WEIGHTS
 from gpflow_gi.benchmark.results_folder import (
     ResultsFolderError,
     check_results_folder,
@@ -361,7 +360,7 @@ def _check_task(task: str, settings: Settings) -> None:
     :raises ValueError: if one is compared on another task.
     """
     for method in settings.methods():
-        if task != "regression" and method.settings.get("inference") in ALL_WEIGHTS:
+        if task != "regression" and method.is_over_all_weights:
             raise ValueError(f"--methods: {method.name} is for regression, and this is {task}.")
 
 

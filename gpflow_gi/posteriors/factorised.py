@@ -66,6 +66,7 @@ class Factorised(Posterior):
         check_new(self)
         shape = (num_weights, output_dim)
         mean, deviation = self._start
+        self._start = (None, None)  # not a second copy in files
         mean = np.zeros(shape) if mean is None else mean
         deviation = 1 / np.sqrt(num_weights) if deviation is None else deviation
         deviation = finite_array("standard_deviation", deviation)

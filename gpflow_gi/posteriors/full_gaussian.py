@@ -12,7 +12,7 @@ from .free_parameters import free_parameters
 
 
 class FullGaussian(Posterior):
-    """q(z_p) = N(q_mu_p, q_sqrt_p q_sqrt_p^T): no family of Gaussians over z is larger.
+    """q(z_p) = N(q_mu_p, q_sqrt_p q_sqrt_p^T), with any mean and covariance for each output.
 
     Outputs are independent. In layers of weights, dense, conv or implicit, the weights to an output
     are w_p = R z_p, with R the root of their prior's covariance. In an
@@ -23,7 +23,7 @@ class FullGaussian(Posterior):
     inducing inputs, drawn through the layers below, are u = m + L z, with the Cholesky factor L of
     their kernel matrix: the q(z) of Salimbeni & Deisenroth (2017) at the inducing points of Ober &
     Aitchison (2021). In the first layer of a deep GP, whose inducing inputs are not drawn, every
-    :class:`GlobalInducing` posterior is one of these; it takes no factorisation of a precision.
+    :class:`GlobalInducing` posterior is one of these. There is no precision to factorise.
 
     Parameters are those of GPflow's whitened SVGP, so it works with GPflow's NaturalGradient.
     ``q_mu``, [K, P], and ``q_sqrt``, [P, K, K], exist once a layer takes the posterior, with K
@@ -35,7 +35,6 @@ class FullGaussian(Posterior):
     TensorShape([5, 21, 21])
     """
 
-    uses_global_inducing = False
     num_inducing = None
     output_dim = None
 
@@ -54,8 +53,12 @@ class FullGaussian(Posterior):
         super().__init__()
         if num_inducing is not None:
             self.num_inducing = positive_integer("num_inducing", num_inducing)
-            self.uses_global_inducing = True
         self._start = (q_mu, q_sqrt)
+
+    @property
+    def uses_global_inducing(self) -> bool:  # type: ignore[override]
+        """True in a Gaussian process."""
+        return self.num_inducing is not None
 
     def bind(self, num_weights: int | None, output_dim: int) -> None:
         """Make the parameters.
@@ -78,6 +81,7 @@ class FullGaussian(Posterior):
             )
         check_new(self)
         self.q_mu, self.q_sqrt = free_parameters(K, output_dim, *self._start)
+        self._start = (None, None)  # not a second copy in files
         self.output_dim = output_dim
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:

@@ -40,6 +40,8 @@ def main() -> None:
     parser.add_argument("--whitened", action="store_true", help="principal components as inputs")
     parser.add_argument("--form", choices=FORMS, default="shared", help="of global hidden layers")
     options = parser.parse_args()
+    if options.form != "shared" and options.inference != ["global"]:
+        parser.error("--form is for global inducing points only.")
     lines = options.out.read_text().splitlines() if options.out.is_file() else []
     done = [json.loads(line)["run"] for line in lines]
     for name, start, inference in product(options.sets, options.starts, options.inference):
