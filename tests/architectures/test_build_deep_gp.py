@@ -233,6 +233,17 @@ def test_a_precision_of_each_unit_starts_as_the_same_distribution(start, rng):
         )
 
 
+def test_forms_of_pseudo_data_have_no_effect_on_free_gaussians(rng):
+    X, Y = table(rng)
+    forms = {"shared_precision": False, "whiten": True}
+    one, other = (
+        gi.architectures.build_deep_gp(X, Y, inference=["full", "global"], num_inducing=9, **form)
+        for form in ({}, forms)
+    )
+    for mine, its in zip(one.trainable_variables, other.trainable_variables, strict=True):
+        np.testing.assert_array_equal(mine, its)
+
+
 def test_whether_a_precision_is_shared_is_true_or_false(rng):
     X, Y = table(rng)
     with pytest.raises(TypeError, match="shared_precision must be True or False, but is 'unit'"):

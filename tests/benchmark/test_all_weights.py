@@ -29,6 +29,12 @@ def method(name, **settings):
     return replace(METHODS[name], settings=settings)
 
 
+def test_which_methods_are_over_all_weights():
+    found = {name for name, each in METHODS.items() if each.is_over_all_weights}
+    assert {f"bnn-{name}" for name in ALL_WEIGHTS} <= found
+    assert not any(name.startswith(("dgp", "bnn-global", "bnn-factorised")) for name in found)
+
+
 # The mathematics: without hidden layers a network is Bayesian linear regression.
 
 

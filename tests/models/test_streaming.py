@@ -144,5 +144,7 @@ def test_failures(parts, rng):
         later.log_importance_weights(new, 3)
     with pytest.raises(ValueError, match="layer 1 is a GPLayer with LocalInducing"):
         random_deep_gp(rng, ["local", "global"]).update((np.zeros((1, 2)), np.zeros((1, 1))))
+    with pytest.raises(ValueError, match="layer 1 is a GPLayer with FullGaussian"):
+        random_deep_gp(rng, ["free", "global"]).update((np.zeros((1, 2)), np.zeros((1, 1))))
     with pytest.raises(ValueError, match="num_inducing must be an integer of at least 1"):
         exact(X1, Y1).update(new, num_inducing=0)

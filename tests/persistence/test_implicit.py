@@ -69,6 +69,34 @@ def test_a_free_gaussian_of_another_size_is_refused(tmp_path):
         gi.load(tmp_path / "other")
 
 
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("q_mu", lambda: gpflow.Parameter(np.zeros((4, 1)))),
+        ("num_inducing", lambda: None),
+        ("num_inducing", lambda: "three"),
+    ],
+)
+def test_a_free_gaussian_that_does_not_fit_a_gp_layer_is_refused(name, value, tmp_path):
+    layer = gi.layers.GPLayer(gpflow.kernels.SquaredExponential(), 1, FullGaussian(3))
+    likelihood = gpflow.likelihoods.Gaussian()
+    model = gi.models.DeepGP([layer], likelihood, num_data=9, inducing_inputs=X[:3])
+    assert_same(shaken(model), there_and_back(model, tmp_path), X)
+    setattr(layer.posterior, name, value())
+    gi.save(model, tmp_path / "other")
+    with pytest.raises(LoadError):
+        gi.load(tmp_path / "other")
+
+
+def test_weights_with_inducing_points_are_refused(tmp_path):
+    layer = gi.layers.DenseLayer(2, 1, FullGaussian())
+    model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=9)
+    layer.posterior.num_inducing = 3
+    gi.save(model, tmp_path / "other")
+    with pytest.raises(LoadError):
+        gi.load(tmp_path / "other")
+
+
 @pytest.mark.parametrize("rate", [1.5, -1.0, "half"])
 def test_a_dropout_rate_that_is_none_is_refused(rate, tmp_path):
     process = gi.implicit.NeuralSampler(2, widths=(3,), dropout_rate=0.1)

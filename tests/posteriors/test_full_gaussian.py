@@ -122,6 +122,16 @@ def test_draws_have_the_moments_and_the_divergence_of_q(make, rng):
     assert np.all(np.abs(squares.mean(axis=0) - variance) < 5 * squares.std(axis=0) / 3000**0.5)
 
 
+def test_parameters_of_another_as_a_start_are_copied(rng):
+    layers = [gi.layers.GPLayer(gpflow.kernels.Matern52(), 1, FullGaussian(3))]
+    start = layers[0].posterior
+    q = FullGaussian(3, q_mu=start.q_mu, q_sqrt=start.q_sqrt)
+    layers.append(gi.layers.GPLayer(gpflow.kernels.Matern52(), 1, q))
+    assert len(q.trainable_variables) == 2
+    start.q_mu.assign(rng.normal(size=(3, 1)))
+    np.testing.assert_array_equal(q.q_mu, np.zeros((3, 1)))
+
+
 def test_wrong_layers_and_starts_are_refused():
     kernel = gpflow.kernels.Matern52()
     with pytest.raises(ValueError, match="without num_inducing, which a GPLayer needs"):
