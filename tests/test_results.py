@@ -646,6 +646,40 @@ def test_naval_with_principal_components():
     assert f"by {by:.1f} nats per row" in page
 
 
+def test_five_layers_with_other_forms():
+    columns = five_layers("records-20000.jsonl")
+    components = five_layers("records-naval.jsonl")["naval", "targets", "global"]
+    lines = (RESULTS / "zero" / "records-forms.jsonl").read_text("utf-8").splitlines()
+    records = list(map(json.loads, lines))
+    published = read_published().set_index(["dataset", "method", "metric"])
+    shared = {name: one["bound"] for (name, *_), one in columns.items()}
+    _, *rows = rows_of("the bounds of five layers with other forms are")
+    assert len(rows) == len(records)
+    for one, cells in zip(records, rows, strict=True):
+        run = one["run"]
+        name = run["set"]
+        theirs = [published.loc[(name, method, "elbo"), "mean"] for method in PUBLISHED]
+        numbers = [f"{value:.3f}" for value in (one["bound"], shared[name])]
+        density = f"{one['log_density']:.3f}"
+        expected = [name, run["form"], run["start"], str(run["steps"]), *numbers, *theirs, density]
+        assert cells == expected
+    unshared = {
+        (one["run"]["set"], one["run"]["start"], "global"): one
+        for one in records
+        if one["run"]["form"] == "unshared"
+    }
+    assert all(one["bound"] > columns[key]["bound"] for key, one in unshared.items())
+    numbers = reached({**columns, ("naval", "targets", "global"): components, **unshared})
+    said = "deep GPs on {} of 9 sets, that of the deep Wishart process on {}; the test log "
+    said += "density reaches theirs on {} and on {}."
+    assert said.format(*numbers) in WORDS
+    assert numbers[:2] == [8, 6]  # on the first page of the results
+    kin8nm = unshared["kin8nm", "inputs", "global"]["bound"]
+    assert f"from {shared['kin8nm']:.3f} to {kin8nm:.3f}" in WORDS
+    gain = unshared["protein", "inputs", "global"]["bound"] - shared["protein"]
+    assert f"on protein by {gain:.3f}, which is not enough" in WORDS
+
+
 def test_deep_gps_with_skip_connections():
     table = pd.read_csv(RESULTS / "zero" / "records-skip.csv")
     without = table["budget"].str.contains("kl_warmup=0")
