@@ -49,7 +49,7 @@ def test_a_gp_layer_reaches_the_best_sparse_bound(M, rng):
 @pytest.mark.parametrize("whiten", [False, True])
 @pytest.mark.parametrize("precision", ["diagonal", "full"])
 def test_the_regression_on_pseudo_data_is_a_free_gaussian(precision, whiten, rng):
-    """Where the inducing inputs are not drawn; eq. 12 of the paper in whitened coordinates."""
+    """Eq. 12 of the paper in whitened coordinates, at inducing inputs that are not drawn."""
     M, P = 6, 2
     U = tf.constant(rng.normal(size=(M, 3)))
     V, Lambda = rng.normal(size=(M, P)), 0.5 + rng.random((P, M))
