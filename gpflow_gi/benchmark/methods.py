@@ -106,7 +106,7 @@ class Method:
 
     @property
     def is_over_all_weights(self) -> bool:
-        """True for networks whose weights are found all at once, of :data:`ALL_WEIGHTS`."""
+        """True for networks whose weights are found all at once, by `gpflow_gi.inference`."""
         inference = self.settings.get("inference")
         return isinstance(inference, str) and inference in ALL_WEIGHTS
 
