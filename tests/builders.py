@@ -13,6 +13,16 @@ import gpflow_gi as gi
 NUM_INDUCING = 6
 
 
+MIXES = [
+    ("global",),
+    ("free", "free"),
+    ("local", "global"),
+    ("global", "local"),
+    ("prior", "local", "full"),
+]
+"""Kinds of posteriors of the layers of deep GPs whose functions are drawn."""
+
+
 def random_posterior(
     rng: np.random.Generator, kind: str, P: int, D: int, M: int = NUM_INDUCING
 ) -> gi.posteriors.Posterior:

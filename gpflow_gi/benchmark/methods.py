@@ -154,31 +154,24 @@ def _deep_gps_with_a_covariance_of_each_unit() -> list[Method]:
 
     "whitened" and "full" ones also have the coordinates of local layers.
     """
-    variants: dict[str, tuple[str, dict[str, Any]]] = {
-        "unshared": ("a precision of each unit", {"shared_precision": False}),
-        "whitened": (
-            "a precision of each unit, whitened",
-            {"shared_precision": False, "whiten": True},
-        ),
-        "full": ("free Gaussians in hidden layers", {}),
-    }
-    found = []
-    for method in (*_deep_gps(), *_deep_gps_of_mean_zero()):
-        if method.name not in ("dgp-global-2", "dgp-global-3", "dgp-global-5-zero"):
-            continue
-        hidden = ["full"] * (method.settings["num_layers"] - 1)
-        for suffix, (title, settings) in variants.items():
-            own = {"inference": [*hidden, "global"]} if suffix == "full" else settings
-            found.append(
-                replace(
-                    method,
-                    name=f"{method.name}-{suffix}",
-                    title=f"{method.title}, {title}",
-                    source=f"{method.source.split(';')[0]}; {OURS}",
-                    settings={**method.settings, **own},
-                )
-            )
-    return found
+    own: dict[str, Any] = {"shared_precision": False}
+    return [
+        replace(
+            method,
+            name=f"{method.name}-{suffix}",
+            title=f"{method.title}, {title}",
+            source=f"{method.source.split(';')[0]}; {OURS}",
+            settings={**method.settings, **settings},
+        )
+        for method in (*_deep_gps(), *_deep_gps_of_mean_zero())
+        if method.name in ("dgp-global-2", "dgp-global-3", "dgp-global-5-zero")
+        for below in [["full"] * (method.settings["num_layers"] - 1)]
+        for suffix, title, settings in (
+            ("unshared", "a precision of each unit", own),
+            ("whitened", "a precision of each unit, whitened", {**own, "whiten": True}),
+            ("full", "free Gaussians in hidden layers", {"inference": [*below, "global"]}),
+        )
+    ]
 
 
 def _deep_gp_by_chains() -> Method:

@@ -13,16 +13,9 @@ import gpflow_gi as gi
 from gpflow_gi.core.random import as_seed
 from gpflow_gi.models import pathwise_functions
 
-from ..builders import random_data, random_deep_gp, random_dense_posterior, random_posterior
+from ..builders import MIXES, random_data, random_deep_gp, random_dense_posterior, random_posterior
 
 S = 3
-MIXES = [
-    ("global",),
-    ("free", "free"),
-    ("local", "global"),
-    ("global", "local"),
-    ("prior", "local", "full"),
-]
 
 
 def mixed_model(rng):

@@ -5,16 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ..builders import random_data, random_deep_gp
+from ..builders import MIXES, random_data, random_deep_gp
 
 S = 3
-MIXES = [
-    ("global",),
-    ("free", "free"),
-    ("local", "global"),
-    ("global", "local"),
-    ("prior", "local", "full"),
-]
 mixes = pytest.mark.parametrize("kinds", MIXES, ids=lambda kinds: "-".join(kinds))
 
 
