@@ -89,9 +89,13 @@ def test_a_free_gaussian_that_does_not_fit_a_gp_layer_is_refused(name, value, tm
 
 
 def test_weights_with_inducing_points_are_refused(tmp_path):
-    layer = gi.layers.DenseLayer(2, 1, FullGaussian())
-    model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=9)
-    layer.posterior.num_inducing = 3
+    layers = [
+        gi.layers.DenseLayer(2, 1, FullGaussian()),
+        gi.layers.DenseLayer(1, 1, GlobalInducing(3, 1)),
+    ]
+    likelihood = gpflow.likelihoods.Gaussian()
+    model = gi.models.DeepGP(layers, likelihood, num_data=9, inducing_inputs=X[:3])
+    layers[0].posterior.num_inducing = 3
     gi.save(model, tmp_path / "other")
     with pytest.raises(LoadError):
         gi.load(tmp_path / "other")
