@@ -308,6 +308,113 @@ def test_differences_with_a_precision_of_each_unit(method, other, metric, said):
     assert said.format(*numbers) in WORDS
 
 
+def alternatives():
+    """Bounds of other networks with an exact last layer: of groups, and of starts."""
+    lines = (OF_UNITS / "alternatives.jsonl").read_text().splitlines()
+    table = pd.DataFrame([json.loads(line) for line in lines])
+    groups, starts = table[table["groups"].notna()], table[table["start"].notna()]
+    return (
+        groups.pivot(index="groups", columns="set", values="bound"),
+        starts.pivot(index=["start", "precision"], columns="set", values="bound"),
+    )
+
+
+def test_groups_of_units():
+    groups, _ = alternatives()
+    (_, *datasets), *rows = rows_of("for each number of groups")
+    assert datasets == list(groups.columns) and len(rows) == len(groups) == 6
+    for number, *cells in rows:
+        assert cells == [f"{value:.3f}" for value in groups.loc[float(number)]]
+    assert (groups.diff().iloc[1:] > 0).all(axis=None)
+    shares = (groups.loc[10] - groups.loc[1]) / (groups.loc[50] - groups.loc[1])
+    assert f"reach {shares.min():.0%} to {shares.max():.0%} of the gain" in WORDS
+
+
+def test_starts_at_trained_weights():
+    _, starts = alternatives()
+    (_, _, *datasets), *rows = rows_of("mean square of the pseudo-outputs). The bound per row:")
+    names = ["a draw of the prior", "trained factorised weights", "most probable weights"]
+    names = dict(zip(names, ("draw", "factorised", "map"), strict=True))
+    assert datasets == list(starts.columns) and len(rows) == len(starts) == 9
+    for name, precision, *cells in rows:
+        found = starts.loc[names[name], float(precision)]
+        assert cells == [f"{value:.3f}" for value in found]
+    ours = starts.loc["draw", 1.0]
+    assert starts.idxmax().nunique() > 1
+    assert not (starts > ours).all(axis=1).any()
+    assert (starts.xs(10.0, level="precision") < ours).all(axis=None)
+
+
+PRIORS = RESULTS / "priors"
+SMALL_SETS = ["boston", "concrete", "energy", "wine", "yacht"]
+
+
+@pytest.mark.parametrize(
+    "heading, metric",
+    [
+        ("The bounds per row, means over five splits", "elbo"),
+        ("The test log densities of these networks", "log_density"),
+    ],
+)
+def test_means_with_two_priors(heading, metric):
+    summary = pd.read_csv(PRIORS / "summary.csv").set_index(["metric", "method", "dataset"])
+    (_, *datasets), *rows = rows_of(heading)
+    assert datasets == SMALL_SETS and len(rows) == 6
+    for method, *cells in rows:
+        found = [summary.loc[metric, method, dataset] for dataset in datasets]
+        assert cells == [f"{one['mean']:.3f} ± {one.standard_error:.3f}" for one in found]
+        assert all(one.n == 5 for one in found)
+
+
+def test_what_is_said_of_two_priors():
+    records = pd.read_csv(PRIORS / "records.csv")
+    assert len(records) == 150 and records["seconds"].max() < 9
+    values = {
+        metric: records.pivot(index=["dataset", "split"], columns="method", values=metric)
+        for metric in ("elbo", "log_density")
+    }
+
+    def gap(metric, method, other):
+        """Differences on the splits: rows are sets."""
+        return (values[metric][f"bnn-{method}"] - values[metric][f"bnn-{other}"]).unstack("split")
+
+    def significant(gaps):
+        """Sets with a difference at 5%, by its sign."""
+        p = stats.ttest_1samp(gaps, 0.0, axis=1).pvalue
+        mean = gaps.mean(axis=1)
+        return [list(mean.index[(p < 0.05) & (sign * mean > 0)]) for sign in (1, -1)]
+
+    ranges = []
+    for prior in ("standard", "scale"):
+        bound = gap("elbo", f"global-{prior}", f"factorised-{prior}")
+        assert significant(bound) == [SMALL_SETS, []]
+        ranges += [bound.mean(axis=1).min(), bound.mean(axis=1).max()]
+    sentence = "by {:.1f} to {:.1f} nats per row with the standard prior, and by {:.2f} to {:.2f}"
+    assert sentence.format(*ranges) in WORDS
+    density = gap("log_density", "global-standard", "factorised-standard")
+    assert significant(density) == [["energy"], ["boston", "yacht"]]
+    density = gap("log_density", "global-scale", "factorised-scale")
+    assert significant(density) == [["wine"], ["concrete", "energy"]]
+    wine = density.loc["wine"]
+    assert f"by {wine.mean():.3f} ± {wine.sem():.3f}, wine with ScalePrior" in WORDS
+    better = [
+        gap(metric, "factorised-scale", "factorised-standard").mean(axis=1)
+        for metric in ("log_density", "elbo")
+    ]
+    sentence = "by {:.2f} to {:.2f} nats, and their bound by {:.1f} to {:.1f}."
+    assert sentence.format(*(f(one) for one in better for f in (min, max))) in WORDS
+    bounds = values["elbo"].groupby("dataset").mean()
+    for prior in ("standard", "scale"):
+        lowest = bounds[[name for name in bounds if name.endswith(prior)]].idxmin(axis=1)
+        assert set(lowest) == {f"bnn-factorised-{prior}"}
+    assert (bounds["bnn-factorised-global-standard"] < bounds["bnn-global-standard"]).all()
+    scale = bounds[[name for name in bounds if name.endswith("scale")]]
+    mixed = "bnn-factorised-global-scale"
+    assert list(scale.index[scale.idxmax(axis=1) == mixed]) == ["concrete", "energy"]
+    density = gap("log_density", "factorised-global-scale", "global-scale").mean(axis=1)
+    assert (density > 0).all()
+
+
 def difference_of_units(metric, dataset, method, other):
     table = pd.read_csv(OF_UNITS / "differences.csv")
     table = table.set_index(["metric", "dataset", "method", "other"])
@@ -370,6 +477,7 @@ def test_what_is_said_of_a_precision_of_each_unit():
 # ------------------------------------------------------------------- each method at its best rate
 
 OF_STANDARD = RESULTS / "standard"
+NINE_SETS = "boston concrete energy kin8nm naval power protein wine yacht".split()
 
 
 @pytest.fixture(scope="module")
@@ -397,45 +505,104 @@ def test_means_at_best_rates():
 
 
 @pytest.mark.parametrize(
-    "heading, metric",
-    [("at its best rate:\n\n|", "elbo"), ("of the same models:\n\n|", "log_density")],
+    "heading, metric, depth",
+    [
+        ("each method at its best rate; the bound per row:", "elbo", "2 layers"),
+        ("The test log density of the same models:", "log_density", "2 layers"),
+        ("Three layers, so far on", "elbo", "3 layers"),
+        ("The test log density of these models:", "log_density", "3 layers"),
+    ],
 )
-def test_the_first_splits(figures, heading, metric):
-    found = figures.first_splits(metric)
+def test_the_first_splits(figures, heading, metric, depth):
+    found = figures.first_splits(metric, depth)
     (_, *datasets), *rows = rows_of(heading)
-    assert datasets == list(found.columns) == ["boston", "concrete", "energy", "yacht"]
+    assert datasets == list(found.columns)
     assert [method for method, *_ in rows] == list(found.index)
     for method, *cells in rows:
         assert cells == [f"{value:.3f}" for value in found.loc[method]]
 
 
+def test_the_sets_of_the_first_splits(figures):
+    two, three = (
+        list(figures.first_splits("elbo", depth).columns) for depth in ("2 layers", "3 layers")
+    )
+    assert two == NINE_SETS
+    assert f"--splits 0:1` and `--datasets {','.join(two)}`" in WORDS
+    assert f"Three layers, so far on {', '.join(three[:-1])} and {three[-1]}" in WORDS
+
+
 def test_global_minus_local_on_first_splits(figures):
-    bounds = figures.first_splits("elbo")
+    depths = ("2 layers", "3 layers")
+    gaps = {depth: figures.gaps_to_local("elbo", depth) for depth in depths}
     said = []
-    for depth in (2, 3):
-        best = bounds.loc[[f"dgp-global-{depth}{form}" for form in figures.FORMS]]
-        gaps = best.max() - bounds.loc[f"dgp-local-{depth}"]
-        said.append(
-            "{boston:.3f} on boston, {concrete:.3f} on concrete, {energy:.3f} on energy and "
-            "{yacht:.3f} on yacht".format(**gaps)
-        )
-        full = {name for name, form in best.idxmax().items() if form.endswith("-full")}
-        assert full == {"boston", "concrete", "energy"}
-        assert best.idxmax()["yacht"].endswith("-whitened")
-        assert (best.iloc[-1] > best.iloc[0]).all()  # in the guide: full and plain global ones
+    for depth in depths:
+        found = [f"{gap:.3f} on {name}" for name, gap in gaps[depth].max().items()]
+        said.append(f"{', '.join(found[:-1])} and {found[-1]}")
     sentence = "that of local ones is {} with two layers, and {} with three."
     assert sentence.format(*said) in WORDS
-    table = pd.read_csv(OF_STANDARD / "records.csv").query("split == 0 and dataset == 'boston'")
-    rates = {n: table[table["method"] == f"dgp-local-{n}"]["elbo"].round(3) for n in (2, 3)}
-    assert list(rates[2]) == 3 * [-0.339] == 3 * [round(bounds.loc["svgp", "boston"], 3)]
-    assert (rates[3] == -0.339).sum() == 2
-    densities = figures.first_splits("log_density")
+    two, three = (gaps[depth].max() for depth in depths)
+    level = two.abs().round(3) <= 0.001
+    assert list(two.index[level]) == ["concrete", "wine"]
+    assert list(two.index[~level & (two > 0)]) == ["boston", "kin8nm", "power", "yacht"]
+    assert list(two.index[~level & (two < 0)]) == ["energy", "naval", "protein"]
+    assert (three > 0).sum() == 3 and len(three) == 4
+    best = gaps["2 layers"].idxmax()
+    densities = figures.gaps_to_local("log_density", "2 layers")
+    predicted = pd.Series({name: densities.loc[form, name] for name, form in best.items()})
+    follow = np.sign(predicted) == np.sign(two)
+    ahead, behind = ["boston", "kin8nm", "power"], ["energy", "naval", "protein"]
+    assert list(two.index[follow & (two > 0)]) == ahead
+    assert list(two.index[follow & (two < 0)]) == behind
+
+
+def test_which_form_has_the_best_bound_on_first_splits(figures):
+    best = {
+        depth: figures.gaps_to_local("elbo", depth).idxmax() for depth in ("2 layers", "3 layers")
+    }
+    of = {depth: {form: list(g.index) for form, g in b.groupby(b)} for depth, b in best.items()}
+    two, three = of["2 layers"], of["3 layers"]
+    assert two["-full"] == ["boston", "concrete", "energy", "naval", "wine"]
+    assert two["-unshared"] == ["kin8nm", "power", "protein"]
+    assert three["-full"] == ["boston", "concrete", "energy"]
+    assert two["-whitened"] == three["-whitened"] == ["yacht"]
+    gaps = figures.gaps_to_local("elbo", "2 layers")
+    assert (gaps.loc["-full"] > gaps.loc[""]).sum() == 7  # in the guide
+
+
+def test_what_is_said_of_single_sets_on_first_splits(figures):
+    table = pd.read_csv(OF_STANDARD / "records.csv").query("split == 0")
+    rates = table[table["dataset"] == "boston"].groupby("method")["elbo"]
+    bounds, densities = (
+        pd.concat([figures.first_splits(metric, depth) for depth in ("2 layers", "3 layers")])
+        for metric in ("elbo", "log_density")
+    )
+    bounds, densities = (one[~one.index.duplicated()] for one in (bounds, densities))
+    two, three = (list(rates.get_group(f"dgp-local-{n}").round(3)) for n in (2, 3))
+    assert two == 3 * [-0.339] == 3 * [round(bounds.loc["svgp", "boston"], 3)]
+    assert three.count(-0.339) == 2
     assert bounds["concrete"].idxmax() == densities["concrete"].idxmax() == "gp"
     for name in ("boston", "concrete", "energy"):
         deep = [method for method in bounds.index if method.startswith("dgp")]
         best = bounds.loc[deep, name].idxmax()
         gains = densities.loc[deep, name].max() == densities.loc[best, name]
         assert gains == (name != "concrete")
+    naval = table[table["dataset"] == "naval"].set_index(["method", "learning_rate"])["elbo"]
+    forms = [f"dgp-global-2{form}" for form in figures.FORMS]
+    assert all(naval[form].drop(0.015).max() < naval[form, 0.015] - 0.2 for form in forms)
+    assert naval["gp"].max() > naval.drop("gp").max() + 1.0
+
+
+def test_the_sparse_gp_of_naval_has_long_lengthscales():
+    for path in (OF_STANDARD / "records").glob("*.json"):
+        record = json.loads(path.read_text())
+        trial = record["trial"]
+        if (trial["dataset"], trial["method"], trial["split"]) == ("naval", "gp", 0):
+            found = record["hyperparameters"]
+            longest = round(max(found["kernel.lengthscales"]), -3)
+            said = f"end at up to {longest:,.0f}, with a kernel variance of "
+            assert said + f"{found['kernel.variance']:.0f}." in WORDS
+            return
+    pytest.fail("There is no record of this trial.")
 
 
 def test_first_layers_on_energy():

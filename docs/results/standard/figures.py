@@ -2,8 +2,8 @@
 
 python docs/results/standard/figures.py
 
-Reads records.csv beside this file, and writes global-local.png, published.png and
-comparisons.csv.
+Reads records.csv beside this file, and writes first-splits.png, global-local.png, published.png
+and comparisons.csv.
 """
 
 from pathlib import Path
@@ -21,6 +21,14 @@ FORMS = ("", "-unshared", "-whitened", "-full")
 """Suffixes of the forms of global inducing points. That with the best bound on split 0 counts."""
 
 DEPTHS = {"2 layers": "dgp-{}-2", "3 layers": "dgp-{}-3", "5 layers, mean zero": "dgp-{}-5-zero"}
+
+STYLES = {
+    "": ("one precision", "#0072b2", "o"),
+    "-unshared": ("a precision of each unit", "#d55e00", "s"),
+    "-whitened": ("whitened", "#009e73", "^"),
+    "-full": ("free Gaussians", "#cc79a7", "D"),
+}
+"""Words, colour and marker of each form in the figures."""
 
 METRICS = {"elbo": "bound per row", "log_density": "test log density"}
 
@@ -45,15 +53,16 @@ def form_of(trials: pd.DataFrame, dataset: str, depth: str) -> str | None:
     return max(bounds, key=lambda name: bounds[name]) if bounds else None
 
 
-def first_splits(metric: str) -> pd.DataFrame:
-    """Deep GPs and GPs on the first split of the sets that have all of them.
+def first_splits(metric: str, depth: str) -> pd.DataFrame:
+    """GPs and the deep GPs of a depth, on the first split of the sets that have all of them.
 
     :param metric: one of :data:`METRICS`.
+    :param depth: one of :data:`DEPTHS`.
     :return: an index of methods, and a column for each set.
     """
-    deep = [DEPTHS[depth] for depth in ("2 layers", "3 layers")]
-    names = [name.format("global") + form for name in deep for form in FORMS]
-    names = ["gp", "svgp", *(name.format("local") for name in deep), *names]
+    name = DEPTHS[depth]
+    forms = [name.format("global") + form for form in FORMS]
+    names = ["gp", "svgp", name.format("local"), *forms]
     table = pd.read_csv(HERE / "records.csv")
     table = table[(table["split"] == 0) & table["method"].isin(names)]
     # Those with a rate were trained at three.
@@ -92,6 +101,43 @@ def comparisons() -> pd.DataFrame:
                 rows.append((dataset, depth, form, metric, len(d), d.mean(), error, p))
     columns = ["dataset", "depth", "form", "metric", "n", "difference", "standard_error", "p"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def gaps_to_local(metric: str, depth: str) -> pd.DataFrame:
+    """Each form of global inducing points minus local ones, on the first splits.
+
+    :return: an index of forms, the suffixes of :data:`FORMS`, and a column for each set.
+    """
+    table = first_splits(metric, depth)
+    name = DEPTHS[depth]
+    forms = table.loc[[name.format("global") + form for form in FORMS]]
+    gaps = forms - table.loc[name.format("local")]
+    gaps.index = pd.Index(FORMS, name="form")
+    return gaps
+
+
+def draw_first_splits() -> Figure:
+    """Differences of the bound to that of local inducing points, a panel for each depth."""
+    depths = list(DEPTHS)[:2]
+    gaps = {depth: gaps_to_local("elbo", depth) for depth in depths}
+    datasets = sorted(set().union(*(table.columns for table in gaps.values())), reverse=True)
+    figure = Figure(figsize=(8.0, 1.4 + 0.32 * len(datasets)), layout="constrained")
+    panels = figure.subplots(1, len(depths), sharey=True, sharex=True)
+    for axes, depth in zip(panels, depths, strict=True):
+        axes.axvline(0.0, color="#888888", linewidth=0.8)
+        for form, (words, colour, marker) in STYLES.items():
+            row = gaps[depth].loc[form]
+            places = [datasets.index(name) for name in row.index]
+            axes.scatter(row, places, color=colour, marker=marker, s=22, label=words)
+        axes.set_xscale("symlog", linthresh=0.01)
+        axes.set_title(depth, fontsize="medium")
+        axes.set_xlabel("bound per row minus that of local ones")
+        axes.grid(axis="both", color="#e5e5e5")
+        axes.set_axisbelow(True)
+    panels[0].set_yticks(range(len(datasets)), datasets)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
+    return figure
 
 
 def draw_comparisons(table: pd.DataFrame) -> Figure:
@@ -168,5 +214,6 @@ def draw_published() -> Figure:
 if __name__ == "__main__":
     table = comparisons()
     table.to_csv(HERE / "comparisons.csv", index=False)
+    draw_first_splits().savefig(HERE / "first-splits.png", dpi=150)
     draw_comparisons(table).savefig(HERE / "global-local.png", dpi=150)
     draw_published().savefig(HERE / "published.png", dpi=150)
