@@ -98,7 +98,7 @@ def build_deep_gp(
         layer from the inputs up. "full" is a free Gaussian at the global inducing points,
         :class:`~gpflow_gi.posteriors.FullGaussian`. Hidden layers like that below a global one,
         ``["full", "global"]``, had a better bound than "global" alone on seven of nine
-        sets: see the page on results.
+        sets (two layers, one split each): see the page on results.
     :param num_inducing: M, for every layer; at most the number of different rows of X.
     :param hidden_dim: width of the hidden layers; that of their inputs, D, by default, but at most
         30.

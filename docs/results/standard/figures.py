@@ -125,9 +125,9 @@ def draw_first_splits() -> Figure:
     panels = figure.subplots(1, len(depths), sharey=True, sharex=True)
     for axes, depth in zip(panels, depths, strict=True):
         axes.axvline(0.0, color="#888888", linewidth=0.8)
-        for form, (words, colour, marker) in STYLES.items():
+        for i, (form, (words, colour, marker)) in enumerate(STYLES.items()):
             row = gaps[depth].loc[form]
-            places = [datasets.index(name) for name in row.index]
+            places = [datasets.index(name) + 0.15 * (1.5 - i) for name in row.index]
             axes.scatter(row, places, color=colour, marker=marker, s=22, label=words)
         axes.set_xscale("symlog", linthresh=0.01)
         axes.set_title(depth, fontsize="medium")

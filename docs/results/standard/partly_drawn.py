@@ -3,11 +3,12 @@
 python docs/results/standard/partly_drawn.py OUT.jsonl [--sets NAME ...]
 
 Two layers are trained with local inducing points. The second layer's inducing inputs are then c + a
-u, with u those drawn through the first layer, and a factor a of each coordinate. At a = 0 this is
-the local posterior, with rows that share the draws of u; a = 1 with c = 0 is a global one. All
-models are trained on, those with a learned a from a = 0, those with a fixed one at a = 0, and the
-local one. The fixed factor shows the price of shared draws in training, and the learned one
-what correlated layers gain.
+u, with u those drawn through the first layer, a learned c, and a factor a of each coordinate of
+each point. At a = 0 this is the local posterior, with rows that share the draws of u; a = 1 with
+c = 0 is a global one. Training goes on at a = 0 ("fixed") or with a learned a from there, at the
+rate 0.01 without KL warm-up, with S = 1 and S = 4 samples; and of the local model, with S = 1.
+"Fixed" minus local is the price of shared draws in training, "learned" minus "fixed" what
+correlated layers gain.
 """
 
 import argparse

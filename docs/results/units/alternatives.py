@@ -4,9 +4,10 @@ python docs/results/units/alternatives.py OUT.jsonl [--sets NAME ...]
 
 Bounds per row of split 0 at the budget `quick`. Hidden layers have global inducing points. "start":
 the network at which training starts, which is a draw of the prior, a trained network with
-factorised weights, or the most probable weights; and the initial pseudo-precision times the mean
-square of the pseudo-outputs, 1 in the library. "groups": the number of groups of units; the units
-of a group share one pseudo-precision.
+factorised weights, or the most probable weights, with its noise variance (at least 0.01 for the
+last); and the initial pseudo-precision times the mean square of the pseudo-outputs, 1 in the
+library. CPU seconds are those of the training after the start. "groups": the number of groups of
+units; the units of a group share one pseudo-precision.
 """
 
 import argparse
