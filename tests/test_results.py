@@ -621,8 +621,8 @@ def test_what_correlated_layers_gain():
         S: [one["local, trained on"] - one[f"fixed, S = {S}"] for one in found.values()]
         for S in (1, 4)
     }
-    assert f"gains {min(gains):.4f} to {max(gains):.4f} nats per row" in WORDS
-    sentence = "costs {:.4f} to {:.4f} nats with one sample and up to {:.4f} with four"
+    assert f"changes the bound by {min(gains):.4f} to {max(gains):.4f} nats per row" in WORDS
+    sentence = "costs {:.4f} to {:.4f} nats with one sample and at most {:.4f} with four"
     assert sentence.format(min(prices[1]), max(prices[1]), max(prices[4])) in WORDS
 
 

@@ -108,7 +108,13 @@ methods = {
     "Laplace": lambda: laplace(plain, data).model,
     "MultiSWAG": lambda: (
         multi_swag(
-            plain, data, 5, rank=10, steps=steps, interval=max(steps // 50, 1), learning_rate=2e-4
+            plain,
+            data,
+            5,
+            rank=reduce_in_tests(10),
+            steps=steps,
+            interval=max(steps // 50, 1),
+            learning_rate=2e-4,
         ).model
     ),
     "ensemble": lambda: ensemble(plain, data, 10).model,
@@ -125,7 +131,7 @@ for name, find in methods.items():
 exact = nuts(
     plain,
     data,
-    num_draws=reduce_in_tests(500),
+    num_draws=reduce_in_tests(500, 4),
     num_adaptation_steps=reduce_in_tests(300),
     max_tree_depth=8,
     inputs=grid,
@@ -208,7 +214,7 @@ plt.show()
 
 # %%
 chains = sghmc(
-    plain, data, num_draws=reduce_in_tests(100), num_chains=4, steps=5 * steps, learning_rate=2e-4
+    plain, data, num_draws=reduce_in_tests(100, 4), num_chains=4, steps=5 * steps, learning_rate=2e-4
 )
 f = chains.model.predict_f_samples(grid, S, full_cov=False, seed=0).numpy()[..., 0]
 print(f"SGHMC: distance {np.mean(np.abs(np.sort(f, axis=0) - draws)):.3f}, {chains.seconds:.0f} s")

@@ -101,7 +101,7 @@ def run(name: str) -> dict[str, float | str]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--sets", nargs="+", default=["concrete", "wine", "energy", "kin8nm"])
+    parser.add_argument("--sets", nargs="+", default=["concrete", "wine", "energy"])
     options = parser.parse_args()
     for name in options.sets:
         with options.out.open("a") as file:
