@@ -214,7 +214,12 @@ plt.show()
 
 # %%
 chains = sghmc(
-    plain, data, num_draws=reduce_in_tests(100, 4), num_chains=4, steps=5 * steps, learning_rate=2e-4
+    plain,
+    data,
+    num_draws=reduce_in_tests(100, 4),
+    num_chains=4,
+    steps=5 * steps,
+    learning_rate=2e-4,
 )
 f = chains.model.predict_f_samples(grid, S, full_cov=False, seed=0).numpy()[..., 0]
 print(f"SGHMC: distance {np.mean(np.abs(np.sort(f, axis=0) - draws)):.3f}, {chains.seconds:.0f} s")
