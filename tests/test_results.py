@@ -326,8 +326,11 @@ def test_groups_of_units():
     for number, *cells in rows:
         assert cells == [f"{value:.3f}" for value in groups.loc[float(number)]]
     assert (groups.diff().iloc[1:] > 0).all(axis=None)
-    shares = (groups.loc[10] - groups.loc[1]) / (groups.loc[50] - groups.loc[1])
-    assert f"give {shares.min():.0%} to {shares.max():.0%} of the gain" in WORDS
+    ten, more = (
+        (groups.loc[n] - groups.loc[1]) / (groups.loc[50] - groups.loc[1]) for n in (10, 25)
+    )
+    said = f"give {ten.min():.0%} to {ten.max():.0%} of the gain, and 25 give "
+    assert said + f"{more.min():.0%} to {more.max():.0%}." in WORDS
 
 
 def test_starts_at_trained_weights():

@@ -25,27 +25,40 @@ from gpflow_gi.core.gaussians import FreeGaussian
 from gpflow_gi.posteriors.base import Posterior
 
 
-class Shifted(Posterior):
-    """A free Gaussian q(z) at the activations from below plus a shift."""
+class Drawn(Posterior):
+    """A free Gaussian q(z) at c + a u, with the activations u from below."""
 
     uses_global_inducing = True
 
-    def __init__(self, q_mu: np.ndarray, q_sqrt: np.ndarray, shift: np.ndarray | None) -> None:
+    def __init__(
+        self, q_mu: np.ndarray, q_sqrt: np.ndarray, centre: np.ndarray, factor: np.ndarray
+    ) -> None:
         super().__init__()
         self.num_inducing, self.output_dim = q_mu.shape
         self.q_mu = gpflow.Parameter(q_mu)
         self.q_sqrt = gpflow.Parameter(q_sqrt, transform=gpflow.utilities.triangular())
-        self.shift = None if shift is None else gpflow.Parameter(shift)
+        self.centre = gpflow.Parameter(centre)
+        self.factor = gpflow.Parameter(factor, trainable=False)
 
     def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
-        return U if self.shift is None else U + tf.convert_to_tensor(self.shift)
+        return tf.convert_to_tensor(self.centre) + tf.convert_to_tensor(self.factor) * U
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> FreeGaussian:
         return FreeGaussian(self.q_mu[:, outputs], self.q_sqrt[outputs])
 
 
-def drawn(model: gi.models.DeepGP) -> gi.models.DeepGP:
-    """The model with the second layer's inducing inputs drawn through the first."""
+def trained_local(name: str) -> tuple[gi.models.DeepGP, tuple[np.ndarray, np.ndarray]]:
+    """Two trained layers with local inducing points, and the training rows of split 0."""
+    train, _ = gi.datasets.uci(name, 0)
+    X, Y = (gi.datasets.Standardiser.fit(rows).transform(rows) for rows in (train.X, train.Y))
+    M = inducing_for(X, STANDARD.num_inducing)
+    local = gi.architectures.build_deep_gp(X, Y, num_layers=2, inference="local", num_inducing=M)
+    train_by(STANDARD, local, (X, Y), seed=0)
+    return local, (X, Y)
+
+
+def drawn(model: gi.models.DeepGP, factor: float) -> gi.models.DeepGP:
+    """The model with the second layer's inducing inputs at c + a u, at first with the mean Z."""
     below, above = model.layers
     U, Z = (layer.posterior.inducing_inputs.numpy() for layer in model.layers)
     means, _ = below.condition(tf.constant(U)).predict(tf.constant(U))
@@ -53,32 +66,40 @@ def drawn(model: gi.models.DeepGP) -> gi.models.DeepGP:
         gi.layers.GPLayer(
             gpflow.utilities.deepcopy(layer.kernel),
             layer.output_dim,
-            Shifted(layer.posterior.q_mu.numpy(), layer.posterior.q_sqrt.numpy(), shift),
+            Drawn(layer.posterior.q_mu.numpy(), layer.posterior.q_sqrt.numpy(), centre, a),
             mean_function=layer.mean_function,
         )
-        for layer, shift in ((below, None), (above, Z - means.numpy()))
+        for layer, centre, a in (
+            (below, np.zeros_like(U), np.ones_like(U)),
+            (above, Z - factor * means.numpy(), np.full_like(Z, factor)),
+        )
     ]
+    gpflow.set_trainable(layers[0].posterior.centre, False)  # U are parameters of the model
     likelihood = gpflow.utilities.deepcopy(model.likelihood)
     return gi.models.DeepGP(layers, likelihood, num_data=model.num_data, inducing_inputs=U)
 
 
+def bound(model: gi.models.DeepGP, data: tuple[np.ndarray, np.ndarray]) -> float:
+    """The bound per row."""
+    return gi.bounds.estimate_elbo(model, data, 100, seed=1).value / len(data[0])
+
+
+MORE = replace(STANDARD, learning_rate=0.01, kl_warmup=0)
+"""The budget of further training."""
+
+
 def run(name: str) -> dict[str, float | str]:
     """Bounds per row of the first split: local, drawn, and both after more training."""
-    train, _ = gi.datasets.uci(name, 0)
-    X, Y = (gi.datasets.Standardiser.fit(rows).transform(rows) for rows in (train.X, train.Y))
-    M = inducing_for(X, STANDARD.num_inducing)
-    local = gi.architectures.build_deep_gp(X, Y, num_layers=2, inference="local", num_inducing=M)
-    train_by(STANDARD, local, (X, Y), seed=0)
-    other = drawn(local)
-
-    def bound(model: gi.models.DeepGP) -> float:
-        return gi.bounds.estimate_elbo(model, (X, Y), 100, seed=1).value / len(X)
-
-    result: dict[str, float | str] = {"set": name, "local": bound(local), "drawn": bound(other)}
-    more = replace(STANDARD, learning_rate=0.01, kl_warmup=0)
+    local, data = trained_local(name)
+    other = drawn(local, 1.0)
+    result: dict[str, float | str] = {
+        "set": name,
+        "local": bound(local, data),
+        "drawn": bound(other, data),
+    }
     for key, model in (("local, trained on", local), ("drawn, trained on", other)):
-        train_by(more, model, (X, Y), seed=0)
-        result[key] = bound(model)
+        train_by(MORE, model, data, seed=0)
+        result[key] = bound(model, data)
     return result
 
 

@@ -18,83 +18,26 @@ from pathlib import Path
 
 import gpflow
 import numpy as np
-import tensorflow as tf
+from drawn_inputs import MORE, bound, drawn, trained_local
 
-import gpflow_gi as gi
-from gpflow_gi.benchmark.budgets import STANDARD
-from gpflow_gi.benchmark.train import inducing_for, train_by
-from gpflow_gi.core.basis import Basis
-from gpflow_gi.core.gaussians import FreeGaussian
-from gpflow_gi.posteriors.base import Posterior
-
-
-class PartlyDrawn(Posterior):
-    """A free Gaussian q(z) at c + a u, with the activations u from below."""
-
-    uses_global_inducing = True
-
-    def __init__(
-        self, q_mu: np.ndarray, q_sqrt: np.ndarray, centre: np.ndarray, factor: np.ndarray
-    ) -> None:
-        super().__init__()
-        self.num_inducing, self.output_dim = q_mu.shape
-        self.q_mu = gpflow.Parameter(q_mu)
-        self.q_sqrt = gpflow.Parameter(q_sqrt, transform=gpflow.utilities.triangular())
-        self.centre = gpflow.Parameter(centre)
-        self.factor = gpflow.Parameter(factor)
-
-    def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
-        return tf.convert_to_tensor(self.centre) + tf.convert_to_tensor(self.factor) * U
-
-    def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> FreeGaussian:
-        return FreeGaussian(self.q_mu[:, outputs], self.q_sqrt[outputs])
-
-
-def partly_drawn(model: gi.models.DeepGP, *, learned: bool) -> gi.models.DeepGP:
-    """The model with the factor 0 in the second layer, learned or not."""
-    U, Z = (layer.posterior.inducing_inputs.numpy() for layer in model.layers)
-    layers = []
-    places = ((np.zeros_like(U), np.ones_like(U)), (Z, np.zeros_like(Z)))
-    for i, (layer, place) in enumerate(zip(model.layers, places, strict=True)):
-        q = layer.posterior
-        posterior = PartlyDrawn(q.q_mu.numpy(), q.q_sqrt.numpy(), *place)
-        gpflow.set_trainable(posterior.factor, learned and i == 1)
-        gpflow.set_trainable(posterior.centre, i == 1)  # the first layer's are the model's own
-        layers.append(
-            gi.layers.GPLayer(
-                gpflow.utilities.deepcopy(layer.kernel),
-                layer.output_dim,
-                posterior,
-                mean_function=layer.mean_function,
-            )
-        )
-    likelihood = gpflow.utilities.deepcopy(model.likelihood)
-    return gi.models.DeepGP(layers, likelihood, num_data=model.num_data, inducing_inputs=U)
+from gpflow_gi.benchmark.train import train_by
 
 
 def run(name: str) -> dict[str, float | str]:
     """Bounds per row of the first split, and the mean size of the learned factor."""
-    train, _ = gi.datasets.uci(name, 0)
-    X, Y = (gi.datasets.Standardiser.fit(rows).transform(rows) for rows in (train.X, train.Y))
-    M = inducing_for(X, STANDARD.num_inducing)
-    local = gi.architectures.build_deep_gp(X, Y, num_layers=2, inference="local", num_inducing=M)
-    train_by(STANDARD, local, (X, Y), seed=0)
-
-    def bound(model: gi.models.DeepGP) -> float:
-        return gi.bounds.estimate_elbo(model, (X, Y), 100, seed=1).value / len(X)
-
-    result: dict[str, float | str] = {"set": name, "local": bound(local)}
-    more = replace(STANDARD, learning_rate=0.01, kl_warmup=0)
+    local, data = trained_local(name)
+    result: dict[str, float | str] = {"set": name, "local": bound(local, data)}
     for S in (1, 4):
-        for word, learned in (("fixed", False), ("learned", True)):
-            model = partly_drawn(local, learned=learned)
-            train_by(replace(more, num_samples=S), model, (X, Y), seed=0)
-            result[f"{word}, S = {S}"] = bound(model)
-            if learned:
-                factor = model.layers[1].posterior.factor.numpy()
-                result[f"mean factor, S = {S}"] = float(np.abs(factor).mean())
-    train_by(more, local, (X, Y), seed=0)
-    result["local, trained on"] = bound(local)
+        for word in ("fixed", "learned"):
+            model = drawn(local, 0.0)
+            factor = model.layers[1].posterior.factor
+            gpflow.set_trainable(factor, word == "learned")
+            train_by(replace(MORE, num_samples=S), model, data, seed=0)
+            result[f"{word}, S = {S}"] = bound(model, data)
+            if word == "learned":
+                result[f"mean factor, S = {S}"] = float(np.abs(factor.numpy()).mean())
+    train_by(MORE, local, data, seed=0)
+    result["local, trained on"] = bound(local, data)
     return result
 
 
