@@ -59,12 +59,14 @@ def as_seed(seed: Seed = None) -> tf.Tensor:
 def fold_in(seed: Any, counter: Any) -> Any:
     """A seed for stream number `counter` of `seed`.
 
-    :param seed: [2], from :func:`as_seed`; or a :class:`RowSeed`.
+    :param seed: [2], from :func:`as_seed`; or a :class:`RowSeed` or :class:`PairedSeed`.
     :param counter: [], an integer, which may be a tensor.
-    :return: [2], int32; or a RowSeed for the same rows.
+    :return: [2], int32; or a RowSeed for the same rows, or a PairedSeed.
     """
     if isinstance(seed, RowSeed):
         return RowSeed(fold_in(seed.seed, counter), seed.keys)
+    if isinstance(seed, PairedSeed):
+        return PairedSeed(fold_in(seed.seed, counter))
     return tf.random.fold_in(seed, tf.cast(counter, tf.int32))
 
 
@@ -77,12 +79,14 @@ def start_seed(seed: Seed) -> tf.Tensor:
     return fold_in(as_seed(seed), _START)
 
 
-def split(seed: tf.Tensor, num: int) -> list[tf.Tensor]:
+def split(seed: Any, num: int) -> list[Any]:
     """`num` seeds of independent streams.
 
-    :param seed: [2], from :func:`as_seed`.
-    :return: a list of `num` seeds, each [2], int32.
+    :param seed: [2], from :func:`as_seed`; or a :class:`PairedSeed`.
+    :return: a list of `num` seeds, each [2], int32, or a PairedSeed.
     """
+    if isinstance(seed, PairedSeed):
+        return [PairedSeed(each) for each in split(seed.seed, num)]
     return tf.unstack(tf.random.split(seed, num))
 
 
@@ -90,10 +94,11 @@ def standard_normal(shape: Any, seed: Any, dtype: Any) -> tf.Tensor:
     """Independent draws of N(0, 1).
 
     :param shape: the shape of the result, static or a tensor.
-    :param seed: [2], from :func:`as_seed`; or a :class:`RowSeed`.
+    :param seed: [2], from :func:`as_seed`; or a :class:`RowSeed` or :class:`PairedSeed`, whose
+        draws are not independent.
     :return: `shape`, `dtype`.
     """
-    if isinstance(seed, RowSeed):
+    if isinstance(seed, RowSeed | PairedSeed):
         return seed.standard_normal(shape, dtype)
     return tf.random.stateless_normal(shape, seed, dtype=dtype)
 
@@ -133,6 +138,42 @@ class RowSeed:
         digits = 52 if dtype == tf.float64 else 23
         whole = tf.cast(_shifted(bits, 64 - digits), dtype)
         return tf.math.ndtri((whole + 0.5) * 2.0**-digits)
+
+
+class PairedSeed:
+    """A seed for noise [S, K, P] of antithetic pairs: samples s and s + S/2 differ in the sign.
+
+    In the mean of a pair all odd powers of the noise cancel. Noise without a sample axis, [K, P],
+    is that of the seed itself.
+
+    :param seed: [2].
+    """
+
+    def __init__(self, seed: tf.Tensor) -> None:
+        self.seed = seed
+
+    def standard_normal(self, shape: Any, dtype: Any) -> tf.Tensor:
+        """Draw N(0, 1) in pairs.
+
+        :param shape: [S, K, P] or [K, P], static or a tensor.
+        :param dtype: tf.float64 or tf.float32.
+        :return: `shape`, `dtype`; of an odd S the sample in the middle has no partner.
+        """
+        shape = tf.convert_to_tensor(shape)
+        if shape.shape[0] < 3:
+            return standard_normal(shape, self.seed, dtype)
+        S = shape[0]
+        half = standard_normal(tf.concat([[(S + 1) // 2], shape[1:]], axis=0), self.seed, dtype)
+        return tf.concat([half, -half], axis=0)[:S]
+
+
+def unpaired(seed: Any) -> tf.Tensor:
+    """The seed of a :class:`PairedSeed`, for numbers that have no opposite; others as they are.
+
+    :param seed: [2], or a PairedSeed.
+    :return: [2], int32.
+    """
+    return seed.seed if isinstance(seed, PairedSeed) else seed
 
 
 def keys_of(X: tf.Tensor) -> tf.Tensor:

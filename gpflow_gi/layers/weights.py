@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from ..core.basis import Basis
 from ..core.gaussians import WhitenedDraw, WhitenedGaussian
-from ..core.random import as_seed
+from ..core.random import as_seed, unpaired
 from ..core.validation import shown
 from ..core.weight_root import WeightRoot
 from ..priors import NealPrior, WeightPrior, WeightScale
@@ -46,7 +46,7 @@ class WeightLayer(Layer):
     def _scale(self, num_samples: int | None, seed: tf.Tensor | None) -> WeightScale:
         """The prior's scale, drawn if it is random."""
         return self.prior.draw(
-            self.num_weights, num_samples, as_seed(None) if seed is None else seed
+            self.num_weights, num_samples, as_seed(None) if seed is None else unpaired(seed)
         )
 
 

@@ -278,6 +278,18 @@ MUTATIONS = [
     ),
     # ------------------------------------------------------------------- inference, objectives
     Mutation(
+        "antithetic pairs of one sign",
+        "tf.concat([half, -half], axis=0)",
+        "tf.concat([half, half], axis=0)",
+        "core/test_paired_seed.py",
+    ),
+    Mutation(
+        "the rows of divided draws beside the targets of others",
+        "(tf.reshape(each, [-1, each.shape[-1]])[:B] for each in moments)",
+        "(tf.reshape(each, [-1, each.shape[-1]])[-B:] for each in moments)",
+        "objectives/test_divided.py",
+    ),
+    Mutation(
         "a density of whitened weights with log pi for log 2 pi",
         "squares + math.log(2 * math.pi)",
         "squares + math.log(math.pi)",
