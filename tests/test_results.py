@@ -524,6 +524,59 @@ def test_means_at_best_rates():
 
 
 @pytest.mark.parametrize(
+    "heading, metric",
+    [
+        ("not corrected for the number of sets). The bound per row:", "elbo"),
+        ("The test log density on these splits:", "log_density"),
+    ],
+)
+def test_two_layers_on_five_splits(figures, heading, metric):
+    table = figures.markdown(figures.several_splits(metric, "2 layers"))
+    assert table == TEXT[TEXT.index(heading) + len(heading) :].strip().split("\n\n")[0]
+
+
+def test_what_is_said_of_five_splits(figures):
+    trials = figures.records()
+    bounds, densities = (trials[metric].unstack("split")[range(5)] for metric in figures.METRICS)
+    gaps, predicted = {}, {}
+    for name in figures.several_splits("elbo", "2 layers").index:
+        best = figures.form_of(trials, name, "2 layers")
+        gaps[name] = bounds.loc[name, best] - bounds.loc[name, "dgp-local-2"]
+        predicted[name] = densities.loc[name, best] - densities.loc[name, "dgp-local-2"]
+    first, *others = bounds.loc["energy", "dgp-local-2"]
+    sparse = bounds.loc["energy", "svgp"][1:]
+    assert f"There local inducing points have a bound of {first:.3f}." in WORDS
+    sentence = (
+        "On the next four they end at {:.3f} to {:.3f}, near the sparse GP ({:.3f} to {:.3f})"
+    )
+    assert sentence.format(min(others), max(others), sparse.min(), sparse.max()) in WORDS
+    ahead = gaps["energy"][1:]
+    assert f"is above them by {ahead.min():.3f} to {ahead.max():.3f}." in WORDS
+    assert gaps["energy"][0] < 0 < ahead.min()  # in the page on deep GPs too
+    assert [name for name, gap in gaps.items() if gap.min() > 0] == ["boston", "kin8nm"]
+    assert gaps["concrete"].abs().mean() < 0.003 and predicted["concrete"].max() < 0
+
+
+def test_what_is_said_of_published_densities(figures):
+    published = figures.published_densities()
+    deep = [name for name in published if "DGP" in name and "SGHMC" not in name]
+    theirs = published[deep].max(axis=1)
+    trials = figures.records()["log_density"]
+    above = []
+    for name in figures.several_splits("elbo", "2 layers").index:
+        best = figures.form_of(figures.records(), name, "2 layers")
+        if trials[name, best].mean() > theirs[name]:
+            above.append(name)
+    said = "(DSVI, STAR and global inducing points) on"
+    assert f"{said} {', '.join(above[:-1])} and {above[-1]}." in WORDS
+    every = [name for name in published if "DGP" in name]
+    best = published[every].idxmax(axis=1)
+    names = list(best.index[best.str.startswith("SGHMC")])
+    said = f"SGHMC, which samples, has the best published deep GPs on {', '.join(names[:-1])} and"
+    assert f"{said} {names[-1]}." in WORDS
+
+
+@pytest.mark.parametrize(
     "heading, metric, depth",
     [
         ("each method at its best rate; the bound per row:", "elbo", "2 layers"),

@@ -141,10 +141,10 @@ class RowSeed:
 
 
 class PairedSeed:
-    """A seed for noise [S, K, P] of antithetic pairs: samples s and s + S/2 differ in the sign.
+    """A seed for noise [S, K, P] of antithetic pairs: samples s and s + (S + 1) // 2.
 
-    In the mean of a pair all odd powers of the noise cancel. Noise without a sample axis, [K, P],
-    is that of the seed itself.
+    The noise of a pair differs in the sign, and its odd powers cancel in their mean. Noise without
+    a sample axis, [K, P], is that of the seed itself.
 
     :param seed: [2].
     """

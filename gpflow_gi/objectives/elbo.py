@@ -60,12 +60,13 @@ class Elbo(_OfTheBound):
     Its terms are those of ``model.bound_terms(data, num_samples, seed)``, as in
     :class:`~gpflow_gi.models.DeepGP`, or those of a :class:`gpflow.models.SVGP`.
 
-    A layer with global inducing points or weights is drawn once for all rows of a step, so that its
-    noise moves all rows. Draws can share the rows instead of taking all of them,
-    ``fit(..., num_samples=4, objective=Elbo(divide_rows=True))``: each of the S = 4 draws takes a
-    quarter of the rows, and the draws are antithetic pairs, z = mean +- root eps. The objective is
-    the same, with less noise; a step takes S times the work for inducing points, and not more
-    for the rows. Local inducing points are drawn for each row anyway: there it changes nothing.
+    A hidden layer below one with global inducing points, a convolution and a residual block are
+    drawn once for all rows of a step, so that their noise moves all rows. Draws can share the rows
+    instead of taking all of them, ``fit(..., num_samples=4, objective=Elbo(divide_rows=True))``:
+    the rows are dealt out among S = 4 draws, and the draws are antithetic pairs, z = mean +- root
+    eps. The objective is the same, with less noise than that of one draw; a step takes S times the
+    work for inducing points, and no more for the rows. Other hidden layers are integrated row by
+    row, and gain nothing over one draw.
 
     :param divide_rows: True to divide the rows of a step among the S draws.
     :raises TypeError: if `divide_rows` is neither True nor False.

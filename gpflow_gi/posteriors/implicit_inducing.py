@@ -10,7 +10,7 @@ from gpflow.base import Parameter
 
 from ..core.basis import Basis
 from ..core.gaussians import WhitenedGaussian
-from ..core.random import as_seed
+from ..core.random import as_seed, unpaired
 from ..core.regression import RegressionOnDraws
 from ..core.validation import finite_array, positive_number, shown
 from .base import Posterior
@@ -76,7 +76,7 @@ class ImplicitInducing(Posterior):
         :return: [S, M, P] or [M, P], in the units of the layer's outputs.
         """
         S = 1 if num_samples is None else num_samples
-        u = tf.reshape(self.sampler(S, seed), [S, self.num_inducing, self.output_dim])
+        u = tf.reshape(self.sampler(S, unpaired(seed)), [S, self.num_inducing, self.output_dim])
         return u[0] if num_samples is None else u
 
     def q(

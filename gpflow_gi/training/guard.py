@@ -151,6 +151,7 @@ def _non_finite_quantity(
         return f"the parameter {path}"
     if hasattr(model, "first_non_finite"):
         for part in steps.parts_of(step):
+            # Of draws that share the rows this is another draw: it names a layer all the same.
             found = model.first_non_finite(part.batch, num_samples=num_samples, seed=part.seed)
             if found is not None:
                 return str(found)

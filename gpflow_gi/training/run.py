@@ -120,6 +120,8 @@ class Run:
         }
         if type(objective) not in (Elbo, TemperedBound, AugmentedBound):
             described["objective"] = f"{type(objective).__module__}.{type(objective).__qualname__}"
+        if getattr(objective, "divide_rows", False):
+            described["divide_rows"] = True
         self.record = FitRecord(described)
         self._checkpoints = None
         if settings.checkpoint_dir is not None:

@@ -285,8 +285,8 @@ MUTATIONS = [
     ),
     Mutation(
         "the rows of divided draws beside the targets of others",
-        "(tf.reshape(each, [-1, each.shape[-1]])[:B] for each in moments)",
-        "(tf.reshape(each, [-1, each.shape[-1]])[-B:] for each in moments)",
+        "return tf.reshape(tf.transpose(moments, [1, 0, 2]), [-1, moments.shape[-1]])",
+        "return tf.reshape(moments, [-1, moments.shape[-1]])",
         "objectives/test_divided.py",
     ),
     Mutation(

@@ -1,5 +1,7 @@
 """Rows of a step that are divided among draws: the bound, with less noise."""
 
+import functools
+
 import gpflow
 import numpy as np
 import pytest
@@ -88,6 +90,27 @@ def test_without_draws_it_is_the_bound(rng, data):
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
+def test_rows_are_dealt_out_evenly(rng, data):
+    model = random_deep_gp(rng, ("free", "local"), num_data=NUM_DATA)
+    seen = []
+
+    class Draws:
+        kl = tf.constant(0.0, tf.float64)
+
+        def moments(self, X, seed):
+            seen.append(X)
+            return tf.reduce_sum(X, axis=-1, keepdims=True), tf.ones([*X.shape[:-1], 1], X.dtype)
+
+    model.draw_for = lambda *_: Draws()
+    first, _ = DIVIDED.terms(model, data, S, as_seed(0))
+    rows = data[0].numpy()
+    for s in range(S):
+        np.testing.assert_array_equal(seen[0][s][: len(rows[s::S])], rows[s::S])
+    mean = tf.reduce_sum(data[0], axis=-1, keepdims=True)
+    expected = model.likelihood.variational_expectations(data[0], mean, tf.ones_like(mean), data[1])
+    np.testing.assert_allclose(first, NUM_DATA * tf.reduce_mean(expected), rtol=1e-12)
+
+
 def test_more_draws_than_rows(rng, data):
     model = random_deep_gp(rng, ("global", "global"), num_data=NUM_DATA)
     first, kl = DIVIDED.terms(model, data, 2 * B, as_seed(0))
@@ -109,6 +132,25 @@ def test_a_last_layer_that_depends_on_all_rows(rng, data):
     assert np.isfinite(first - kl)
 
 
+def test_a_checkpoint_is_of_one_way(tmp_path):
+    X = np.linspace(-1.0, 1.0, 20)[:, None]
+
+    def run(objective, steps):
+        model = gi.architectures.build_deep_gp(X, X, num_inducing=5)
+        settings = {"checkpoint_dir": tmp_path, "num_samples": 2, "progress": False}
+        return gi.fit(model, (X, X), steps=steps, objective=objective, **settings)
+
+    assert run(DIVIDED, 2).settings["divide_rows"] is True
+    with pytest.raises(ValueError, match="divide_rows"):
+        run(ONE, 3)
+    assert (
+        "divide_rows"
+        not in gi.fit(
+            gi.architectures.build_deep_gp(X, X, num_inducing=5), (X, X), steps=1, progress=False
+        ).settings
+    )
+
+
 @pytest.mark.compiled
 def test_training():
     X = np.linspace(-1.0, 1.0, 40)[:, None]
@@ -126,6 +168,15 @@ def test_training():
 
 def test_models_that_are_refused(rng, data):
     X, Y = (rows.numpy() for rows in data)
+    with pytest.raises(ValueError, match="at least one row of data"):
+        model = random_deep_gp(rng, ("global", "global"))
+        DIVIDED.terms(model, (data[0][:0], data[1][:0]), S, as_seed(0))
+    sampler = functools.partial(tf.random.stateless_normal, dtype=tf.float64)
+    implicit = gi.posteriors.ImplicitInducing(X, lambda S, seed: sampler([S, B], seed))
+    layer = gi.layers.GPLayer(gpflow.kernels.Matern32(), 1, implicit)
+    model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=B)
+    with pytest.raises(gi.models.NoDensityError):
+        DIVIDED.terms(model, data, S, as_seed(0))
     sparse = gpflow.models.SVGP(gpflow.kernels.Matern32(), gpflow.likelihoods.Gaussian(), X)
     with pytest.raises(TypeError, match=r"needs a gpflow_gi.models.DeepGP, but got a SVGP"):
         gi.fit(sparse, (X, Y), steps=1, objective=DIVIDED)
