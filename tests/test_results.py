@@ -553,8 +553,17 @@ def test_what_is_said_of_five_splits(figures):
     ahead = gaps["energy"][1:]
     assert f"is above them by {ahead.min():.3f} to {ahead.max():.3f}." in WORDS
     assert gaps["energy"][0] < 0 < ahead.min()  # in the page on deep GPs too
-    assert [name for name, gap in gaps.items() if gap.min() > 0] == ["boston", "kin8nm"]
+    assert [name for name, gap in gaps.items() if gap.min() > 0] == ["boston", "yacht"]
+    assert (gaps["kin8nm"] > 0).sum() == 4 and predicted["kin8nm"].mean() > 0
+    assert stats.ttest_1samp(predicted["kin8nm"], 0.0).pvalue < 0.05
     assert gaps["concrete"].abs().mean() < 0.003 and predicted["concrete"].max() < 0
+    # On the first page:
+    significant = [n for n, gap in gaps.items() if stats.ttest_1samp(gap, 0.0).pvalue < 0.05]
+    assert significant == ["boston", "yacht"] and len(gaps) == 5
+    assert all(gaps[name].mean() > 0 for name in significant)
+    others = figures.gaps_to_local("elbo", "2 layers").max().drop(list(gaps)).round(3)
+    assert others["power"] > 0.001 > abs(others["wine"]) - 1e-9
+    assert others[["naval", "protein"]].max() < -0.001 and len(others) == 4
 
 
 def test_what_is_said_of_published_densities(figures):

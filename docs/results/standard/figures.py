@@ -3,7 +3,7 @@
 python docs/results/standard/figures.py
 
 Reads records.csv beside this file, and writes first-splits.png, global-local.png, published.png
-and comparisons.csv.
+and comparisons.csv. Prints the tables of docs/results/README.md.
 """
 
 from pathlib import Path
@@ -29,6 +29,8 @@ STYLES = {
     "-full": ("free Gaussians", "#cc79a7", "D"),
 }
 """Words, colour and marker of each form in the figures."""
+
+NUM_SPLITS = 5
 
 METRICS = {"elbo": "bound per row", "log_density": "test log density"}
 
@@ -74,7 +76,59 @@ def first_splits(metric: str, depth: str) -> pd.DataFrame:
     )
     complete = rates.index[(rates.drop(columns="gp") == 3).all(axis=1) & rates["gp"].notna()]
     used = table[table["used"].astype(bool)].pivot(index="method", columns="dataset", values=metric)
-    return used.loc[names, sorted(complete)]
+    return used.reindex(index=names, columns=sorted(complete))
+
+
+def cell(values: pd.Series, digits: int = 3) -> str:
+    """Mean over splits, and its standard error."""
+    return f"{values.mean():.{digits}f} ± {values.sem():.{digits}f}"
+
+
+def several_splits(metric: str, depth: str) -> pd.DataFrame:
+    """Means over the first five splits, with standard errors, of the sets that have all of them.
+
+    The cell of an exact GP is empty where it has fewer.
+
+    :param metric: one of :data:`METRICS`.
+    :param depth: one of :data:`DEPTHS`.
+    :return: cells of text: an index of sets, and columns for methods, "best form" and "best form
+        minus local". Two stars mark a difference that is significant (a paired t-test at 5%).
+    """
+    trials = records()[metric]
+    trials = trials[trials.index.get_level_values("split") < NUM_SPLITS]
+    name = DEPTHS[depth]
+    local, plain = name.format("local"), name.format("global")
+    rows = {}
+    for dataset in trials.index.unique("dataset"):
+        of_set = trials[dataset].unstack("split")
+        best = form_of(records(), dataset, depth)
+        names = ["svgp", local, plain, best]
+        if best is None or of_set.shape[1] < NUM_SPLITS:
+            continue
+        if of_set.reindex(index=names).isna().any(axis=None):
+            continue
+        gap = of_set.loc[best] - of_set.loc[local]
+        stars = "**" if stats.ttest_1samp(gap, 0.0).pvalue < 0.05 else ""
+        form = best.removeprefix(plain) or "paper's"
+        gp = of_set.loc["gp"]
+        rows[dataset] = {
+            "gp": cell(gp) if gp.notna().all() else "",
+            **{method: cell(of_set.loc[method]) for method in names[:3]},
+            "best form": f"{cell(of_set.loc[best])} ({form})",
+            "best form minus local": f"{stars}{cell(gap, 4)}{stars}",
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("dataset")
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """A table of the page, without a name of the first column."""
+    lines = [["", *table.columns]]
+    for name, row in table.iterrows():
+        cells = [one if isinstance(one, str) else f"{one:.3f}" for one in row]
+        lines.append([str(name), *cells])
+    rows = [f"| {' | '.join(line)} |".replace("|  |", "| |") for line in lines]
+    rows.insert(1, "|" + "---|" * (1 + len(table.columns)))
+    return "\n".join(rows)
 
 
 def comparisons() -> pd.DataFrame:
@@ -158,14 +212,16 @@ def draw_comparisons(table: pd.DataFrame) -> Figure:
                 fmt="o",
                 markersize=4,
                 color=COLOURS[depth],
-                label=depth if len(rows) else None,
+                label=depth if len(rows) else "_nothing",
             )
         axes.set_xlabel(f"{title}: global minus local")
         axes.set_xscale("symlog", linthresh=0.01)
         axes.grid(axis="x", color="#e5e5e5")
         axes.set_axisbelow(True)
     panels[0].set_yticks(range(len(datasets)), datasets)
-    panels[1].legend(frameon=False, fontsize="small")
+    panels[0].set_ylim(-0.5, len(datasets) - 0.5)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(DEPTHS), frameon=False)
     return figure
 
 
@@ -207,7 +263,7 @@ def draw_published() -> Figure:
     axes.set_xlabel("test log density minus that of the best published variational deep GP")
     axes.grid(axis="x", color="#e5e5e5")
     axes.set_axisbelow(True)
-    axes.legend(frameon=False, fontsize="small", loc="upper left")
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
     return figure
 
 
@@ -217,3 +273,8 @@ if __name__ == "__main__":
     draw_first_splits().savefig(HERE / "first-splits.png", dpi=150)
     draw_comparisons(table).savefig(HERE / "global-local.png", dpi=150)
     draw_published().savefig(HERE / "published.png", dpi=150)
+    for depth in DEPTHS:
+        for metric, words in METRICS.items():
+            for splits, of in (("first split", first_splits), ("five splits", several_splits)):
+                if not (table := of(metric, depth)).empty:
+                    print(f"\n{splits}, {depth}, {words}:\n\n{markdown(table)}")
