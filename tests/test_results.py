@@ -655,11 +655,12 @@ def test_which_form_has_the_best_bound_on_first_splits(figures):
     assert three["-full"] == ["boston", "concrete", "energy"]
     assert two["-whitened"] == three["-whitened"] == ["yacht"]
     gaps = figures.gaps_to_local("elbo", "2 layers")
-    assert (gaps.loc["-full"] > gaps.loc[""]).sum() == 7
+    gains = (gaps.loc["-full"] - gaps.loc[""]).round(3)
+    assert (gains > 0.001).sum() == 6
     builder = importlib.import_module("gpflow_gi.architectures.deep_gp").build_deep_gp
     guide = (RESULTS.parent / "guide.md").read_text("utf-8")
     for text in (guide, builder.__doc__):
-        assert "seven of nine" in text
+        assert "six of nine" in text
     level = gaps.max().abs().round(3) <= 0.001
     counts = [((gaps.max() > 0) & ~level).sum(), level.sum(), ((gaps.max() < 0) & ~level).sum()]
     assert counts == [4, 2, 3]  # in the guide and on the first page

@@ -97,8 +97,8 @@ def build_deep_gp(
     :param inference: "global", "local", "full" or "prior" for all layers, or a list with one per
         layer from the inputs up. "full" is a free Gaussian at the global inducing points,
         :class:`~gpflow_gi.posteriors.FullGaussian`. Hidden layers like that below a global one,
-        ``["full", "global"]``, had a better bound than "global" alone on seven of nine
-        sets (two layers, one split each): see the page on results.
+        ``["full", "global"]``, had a better bound than "global" alone on six of nine sets (two
+        layers, one split each): see the page on results.
     :param num_inducing: M, for every layer; at most the number of different rows of X.
     :param hidden_dim: width of the hidden layers; that of their inputs, D, by default, but at most
         30.
