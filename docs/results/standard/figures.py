@@ -240,7 +240,8 @@ OURS = ("dgp-local-2", "dgp-local-3", *(f"dgp-global-{n}{form}" for n in (2, 3) 
 def draw_published() -> Figure:
     """Test log densities beside published ones, minus those of the best published deep GP."""
     published = published_densities()
-    means = records()["log_density"].groupby(["dataset", "method"]).mean().unstack("method")
+    trials = records()["log_density"].groupby(["dataset", "method"])
+    means, numbers = (each.unstack("method") for each in (trials.mean(), trials.size()))
     datasets = sorted(means.index, reverse=True)
     figure = Figure(figsize=(8.0, 1.2 + 0.4 * len(datasets)), layout="constrained")
     axes = figure.subplots()
@@ -250,11 +251,17 @@ def draw_published() -> Figure:
         others = published.loc[name].drop(deep).dropna() - best
         theirs = published.loc[name, deep].dropna() - best
         ours = means.loc[name, [m for m in OURS if m in means]].dropna() - best
+        is_one = numbers.loc[name, ours.index] == 1
         first = place == 0
         for values, style, label in (
             (others, {"color": "#bbbbbb", "marker": "|"}, "other published methods"),
             (theirs, {"color": "#0072b2", "marker": "|"}, "published variational deep GPs"),
-            (ours, {"color": "#d55e00", "marker": "o", "s": 14}, "deep GPs of this library"),
+            (ours[~is_one], {"color": "#d55e00", "s": 14}, "this library, five splits"),
+            (
+                ours[is_one],
+                {"facecolors": "none", "edgecolors": "#d55e00", "s": 14},
+                "this library, one split",
+            ),
         ):
             axes.scatter(values, [place] * len(values), label=label if first else None, **style)
     axes.axvline(0.0, color="#888888", linewidth=0.8)
@@ -263,7 +270,7 @@ def draw_published() -> Figure:
     axes.set_xlabel("test log density minus that of the best published variational deep GP")
     axes.grid(axis="x", color="#e5e5e5")
     axes.set_axisbelow(True)
-    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    figure.legend(loc="outside upper center", ncols=4, frameon=False, fontsize="small")
     return figure
 
 
