@@ -168,14 +168,17 @@ def _positive_definite(Lambda: np.ndarray) -> np.ndarray:
     A precision T T^T that is read from another posterior can be singular to rounding. Scaled to a
     unit diagonal, its eigenvalues that are lost in rounding errors are raised to a few times these.
     """
-    if not np.allclose(Lambda, np.swapaxes(Lambda, -1, -2)):
-        raise ValueError("pseudo_precision must be symmetric, but is not.")
     diagonal = np.diagonal(Lambda, axis1=-2, axis2=-1)
+    scales = np.sqrt(np.abs(diagonal))
+    scales = scales[..., :, None] * scales[..., None, :]
+    rounding = Lambda.shape[-1] * float(np.finfo(Lambda.dtype).eps)
+    # Small elements of a computed T T^T may differ from their mirror images by the rounding of
+    # large terms, |T_i| |T_j| M eps.
+    transposed = np.swapaxes(Lambda, -1, -2)
+    if np.any(np.abs(Lambda - transposed) > 1e-8 + 1e-5 * np.abs(transposed) + rounding * scales):
+        raise ValueError("pseudo_precision must be symmetric, but is not.")
     if np.all(diagonal > 0):
-        scales = np.sqrt(diagonal)
-        scales = scales[..., :, None] * scales[..., None, :]
         values, vectors = np.linalg.eigh(Lambda / scales)
-        rounding = Lambda.shape[-1] * float(np.finfo(Lambda.dtype).eps)
         if np.all(values > -rounding) and np.any(values < rounding):
             raised = vectors * np.maximum(values, 4 * rounding)[..., None, :]
             Lambda = scales * (raised @ np.swapaxes(vectors, -1, -2))

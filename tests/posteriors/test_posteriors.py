@@ -26,6 +26,20 @@ def test_precisions_are_what_was_given(scale, rng):
         )
 
 
+def test_a_precision_may_be_symmetric_to_rounding_alone():
+    """A small element beside large ones: these round to 1e-4. By much more it is refused."""
+    Lambda = np.diag([1.0, 1e12, 1e12])
+    Lambda[2, 1] = 1e-3
+    for difference, is_rounding in ((1e-4, True), (1e-2, False)):
+        Lambda[1, 2] = 1e-3 + difference
+        arguments = {"pseudo_precision": Lambda, "precision": "full"}
+        if is_rounding:
+            gi.posteriors.GlobalInducing(3, P, **arguments)
+        else:
+            with pytest.raises(ValueError, match="must be symmetric"):
+                gi.posteriors.GlobalInducing(3, P, **arguments)
+
+
 @pytest.mark.parametrize(("dtype", "largest"), [(np.float32, 4.0), (np.float64, 10.0)])
 def test_a_precision_that_is_singular_to_rounding_can_be_handed_on(dtype, largest, rng):
     gpflow.config.set_default_float(dtype)
