@@ -22,6 +22,7 @@ from ..layers import GPLayer, LatentVariableLayer
 from ..models import DeepGP
 from ..models.missing import Missing, check_missing
 from ..models.targets import check_likelihood, check_targets
+from ..posteriors import Optimal, Posterior
 from .layer_starts import (
     LESS_LONG,
     LONG,
@@ -98,7 +99,10 @@ def build_deep_gp(
         layer from the inputs up. "full" is a free Gaussian at the global inducing points,
         :class:`~gpflow_gi.posteriors.FullGaussian`. Hidden layers like that below a global one,
         ``["full", "global"]``, had a better bound than "global" alone on six of nine sets (two
-        layers, one split each): see the page on results.
+        layers, one split each): see the page on results. The last of a list may be "optimal", the
+        exact posterior given all rows and the layers below, for Gaussian noise:
+        :class:`~gpflow_gi.posteriors.Optimal`, at the global inducing points, or at points of its
+        own if no layer below has global ones. Each step then needs all rows.
     :param num_inducing: M, for every layer; at most the number of different rows of X.
     :param hidden_dim: width of the hidden layers; that of their inputs, D, by default, but at most
         30.
@@ -135,8 +139,8 @@ def build_deep_gp(
     :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
         unknown, if a kernel does not fit its layer, or if its matrix at the inducing points
         cannot be factorised.
-    :raises TypeError: if `likelihood` is not a GPflow likelihood, or `shared_precision` or
-        `whiten` is not True or False.
+    :raises TypeError: if `likelihood` is not a GPflow likelihood, or not a Gaussian one for
+        "optimal", or `shared_precision` or `whiten` is not True or False.
     :warns UserWarning: if `num_inducing` exceeds the number of different rows of X, and is lowered
         to it; or if a column is far from standardised.
     """
@@ -147,7 +151,13 @@ def build_deep_gp(
         Y = with_means(Y)
     X, Y = check_rows(X, Y)
     num_layers = positive_integer("num_layers", num_layers)
-    methods = inference_of_layers(inference, num_layers, ("global", "local", "full", "prior"))
+    known = ("global", "local", "full", "prior")
+    methods = inference_of_layers(inference, num_layers, known, ("optimal",))
+    if methods[-1] == "optimal" and missing == "ignore":
+        raise ValueError(
+            'inference is "optimal" in the last layer, which needs all targets, but missing is '
+            '"ignore". Use "global" there.'
+        )
     seed = numpy_seed("seed", seed)
     output_dim = output_dim_for(likelihood, Y.shape[1])
     check_targets(likelihood, Y, output_dim)
@@ -200,14 +210,19 @@ def build_deep_gp(
             *below, width, has_mean=not is_zero, shared=shared, whiten=whiten
         )
     layers += hidden
-    V, Lambda = regression_on_targets(kernels[-1], Z, F, Y, likelihood, output_dim)
-    posterior = posterior_of(methods[-1], kernels[-1], Z, V, Lambda, "full")
+    is_global = bool({"global", "full"} & set(methods))
+    if methods[-1] == "optimal":
+        where: dict[str, Any] = {"num_inducing": len(Z)} if is_global else {"inducing_inputs": Z}
+        posterior: Posterior = Optimal(X, Y, likelihood, **where)
+    else:
+        V, Lambda = regression_on_targets(kernels[-1], Z, F, Y, likelihood, output_dim)
+        posterior = posterior_of(methods[-1], kernels[-1], Z, V, Lambda, "full")
     layers.append(GPLayer(kernels[-1], output_dim, posterior))
     return DeepGP(
         layers,
         likelihood,
         num_data=len(X),
-        inducing_inputs=U if {"global", "full"} & set(methods) else None,
+        inducing_inputs=U if is_global else None,
         num_samples=num_samples,
         missing=missing,
     )

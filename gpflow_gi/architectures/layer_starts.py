@@ -18,7 +18,7 @@ from ..posteriors.pseudo_data import largest_precision
 from .skip import linear_map, mean_function_of
 from .start import as_regression, some_rows
 
-Inference: TypeAlias = Literal["global", "local", "full", "prior"]
+Inference: TypeAlias = Literal["global", "local", "full", "prior", "optimal"]
 
 HIDDEN_PRECISION = 1000.0
 """Initial precision of a hidden layer's pseudo-outputs: large, to stay near its mean function."""

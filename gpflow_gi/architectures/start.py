@@ -163,21 +163,25 @@ def targets_near(
     return sums / np.maximum(counts, 1)[:, None], within_bounds(Lambda)
 
 
-def inference_of_layers(inference: Any, num_layers: int, known: tuple[str, ...]) -> list[Any]:
+def inference_of_layers(
+    inference: Any, num_layers: int, known: tuple[str, ...], known_last: tuple[str, ...] = ()
+) -> list[Any]:
     """The name of each layer's posterior.
 
     :param inference: one name for all layers, or a list with one for each.
     :param known: the names that there are.
+    :param known_last: more names, for the last layer only.
     :raises ValueError: if there are more or fewer names than layers, or if one is unknown.
     """
     methods = list(inference) if isinstance(inference, list | tuple) else [inference] * num_layers
     if len(methods) != num_layers:
         raise ValueError(f"inference names {len(methods)} layers, but num_layers is {num_layers}.")
-    for method in methods:
-        if not is_one_of(method, known):
+    for i, method in enumerate(methods, start=1):
+        if not is_one_of(method, known + (known_last if i == num_layers else ())):
             names = ", ".join(f'"{name}"' for name in known)
+            last = "".join(f', and "{name}" for the last layer' for name in known_last)
             raise ValueError(
-                f"inference must be {names} or a list of these, one per layer, but holds "
+                f"inference must be {names} or a list of these, one per layer{last}, but holds "
                 f"{shown(method)}."
             )
     return methods

@@ -174,6 +174,34 @@ def _deep_gps_with_a_covariance_of_each_unit() -> list[Method]:
     ]
 
 
+def _deep_gps_with_an_optimal_last_layer() -> list[Method]:
+    """Deep GPs whose last layer has its optimal posterior, given all rows and the layers below."""
+    regression = TITSIAS.split(";")[0]
+    below: dict[str, Mapping[str, Any]] = {
+        method.name: method.settings
+        for method in (*_deep_gps(), *_deep_gps_with_a_covariance_of_each_unit())
+    }
+    return [
+        Method(
+            name=f"dgp-{hidden}-optimal",
+            title=f"Deep GP, {num_layers} layers, {title}, optimal last layer",
+            model="deep-gp",
+            source=f"{SALIMBENI if inference == 'local' else OBER}; {regression}; {OURS}",
+            settings={
+                **below[f"dgp-{hidden}"],
+                "inference": [*[inference] * (num_layers - 1), "optimal"],
+            },
+        )
+        for num_layers in (2, 3)
+        for hidden, inference, title in (
+            (f"local-{num_layers}", "local", "local"),
+            (f"global-{num_layers}-unshared", "global", "a precision of each unit"),
+            (f"global-{num_layers}-whitened", "global", "a precision of each unit, whitened"),
+            (f"global-{num_layers}-full", "full", "free Gaussians in hidden layers"),
+        )
+    ]
+
+
 def _deep_gp_by_chains() -> Method:
     """Two layers as in dgp-local-2, from which the chains start, with a budget of steps each for
     the start, the burn-in and the draws.
@@ -374,6 +402,7 @@ METHODS: dict[str, Method] = {
         *_deep_gps(),
         *_deep_gps_of_mean_zero(),
         *_deep_gps_with_a_covariance_of_each_unit(),
+        *_deep_gps_with_an_optimal_last_layer(),
         _deep_gp_by_chains(),
         Method(
             "dgp-global-2-latent",

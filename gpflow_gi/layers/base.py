@@ -93,6 +93,25 @@ class Layer(gpflow.Module, ABC):
         :return: q(z | U), with everything that does not depend on the data.
         """
 
+    def condition_on_rows(
+        self,
+        U: tf.Tensor,
+        F: tf.Tensor,
+        num_samples: int | None = None,
+        seed: tf.Tensor | None = None,
+    ) -> ConditionedLayer:
+        """The layer's posterior, given the activations of the data's rows too.
+
+        For posteriors with :attr:`~gpflow_gi.posteriors.base.Posterior.rows`.
+
+        :param U: as in :meth:`condition`.
+        :param F: the activations of these rows, [N, D] or [S, N, D].
+        :param num_samples: as in :meth:`condition`.
+        :param seed: as in :meth:`condition`.
+        :return: q(z | U, F). A layer of weights has no need of U: its pseudo-data are at F.
+        """
+        return self.condition(F, num_samples, seed)
+
     def follow_prior(self) -> None:
         """Replace the posterior by the prior."""
         self.posterior = Prior()

@@ -164,10 +164,25 @@ class GPLayer(InducingSamples, Layer):
         if self.posterior.samples_outputs:
             u = self.posterior.sample_outputs(num_samples, as_seed(None) if seed is None else seed)
             drawn = {"drawn": u - self.mean(inputs)}
+        return self._conditioned(inputs, num_samples, **drawn)
+
+    def condition_on_rows(
+        self,
+        U: tf.Tensor,
+        F: tf.Tensor,
+        num_samples: int | None = None,
+        seed: tf.Tensor | None = None,
+    ) -> ConditionedGPLayer:
+        inputs = self.posterior.basis_inputs(U)
+        return self._conditioned(inputs, num_samples, rows=F, means=self.mean(F))
+
+    def _conditioned(
+        self, inputs: tf.Tensor, num_samples: int | None, **given: tf.Tensor
+    ) -> ConditionedGPLayer:
         processes = []
         for kernel, outputs in self.kernels:
             basis = KernelBasis(kernel, inputs, jitter_scale=self.jitter_scale)
-            q = self.posterior.q(basis, outputs, num_samples, **drawn)
+            q = self.posterior.q(basis, outputs, num_samples, **given)
             processes.append(_Process(basis, q))
         return ConditionedGPLayer(self, processes, knows_u=not self.posterior.has_own_inputs)
 

@@ -9,7 +9,6 @@ from gpflow.likelihoods import Likelihood
 
 from ..layers import DenseLayer, Deterministic, GPLayer, Layer, Residual, RowLatents
 from ..layers.residual import every_layer
-from ..layers.weights import WeightLayer
 from ..posteriors import LocalInducing, Optimal
 from .targets import factors_over_outputs
 
@@ -88,15 +87,20 @@ def _check_optimal(
     posterior = last.posterior
     if not isinstance(posterior, Optimal):
         return
-    if not isinstance(last, DenseLayer):
+    if not isinstance(last, DenseLayer | GPLayer):
         raise ValueError(
-            f"The posterior Optimal is for a DenseLayer, but the last layer is {describe(last)}."
+            "The posterior Optimal is for a DenseLayer or a GPLayer, but the last layer is "
+            f"{describe(last)}."
         )
-    if not all(isinstance(layer, WeightLayer) for layer in hidden):
+    if isinstance(last, GPLayer) and last.mixing is not None:
         raise ValueError(
-            "Below a layer with the posterior Optimal there may be layers of weights only: rows "
-            "of a GP layer would have to be drawn jointly, which takes time of N^3. Give the last "
-            "layer GlobalInducing."
+            "The posterior Optimal is independent over outputs, and the last layer has a mixing "
+            "matrix, which correlates them. Give it GlobalInducing."
+        )
+    if any(isinstance(layer, RowLatents) for layer in hidden):
+        raise ValueError(
+            "The posterior Optimal draws the data's rows from the layers below, but one of these "
+            "has latent variables of each row. Give the last layer GlobalInducing."
         )
     if posterior.likelihood is not likelihood:
         raise ValueError(
@@ -124,6 +128,25 @@ def check_connections(layers: list[Layer | Deterministic], U: Any) -> None:
     if U is not None and (shape is None or not _is_compatible(U.shape[1:], shape)):
         shape = U.shape[1:]
     _connect(layers, shape, None if U is None else U.shape[0])
+    _check_rows(layers, shape)
+
+
+def _check_rows(layers: list[Layer | Deterministic], shape: tuple[int, ...] | None) -> None:
+    """Check the columns of the data that the last layer's posterior holds, if it holds any.
+
+    :param shape: shape of the model's inputs; None if it is not known.
+    :raises ValueError: if the model takes others.
+    """
+    first, last = layers[0], layers[-1]
+    rows = last.posterior.rows if isinstance(last, Layer) else None
+    Z = getattr(first.posterior, "inducing_inputs", None) if isinstance(first, Layer) else None
+    shape = shape if Z is None else tuple(Z.shape[1:])
+    if rows is None or shape is None or rows.shape[1] == math.prod(shape):
+        return
+    raise ValueError(
+        f"The last layer's posterior Optimal holds rows of {_columns(rows.shape[1:])}, but the "
+        f"model takes {_columns(shape)}: give it the inputs that the model is trained on."
+    )
 
 
 def _check_index_columns(layers: list[Layer | Deterministic]) -> None:

@@ -42,8 +42,7 @@ class Propagated:
     nats; None where a layer's q has no density."""
 
     inducing: tf.Tensor
-    """U below the last layer, [M, D'] or [S, M, D']; [0, D'] if that layer does not use it; the N
-    rows of the data if its posterior depends on them."""
+    """U below the last layer, [M, D'] or [S, M, D']; [0, D'] if that layer does not use it."""
 
     num_samples: int | None
     """S, or None for one sample without a sample axis."""
@@ -183,7 +182,8 @@ def propagate_inducing(
     """
     S = None if num_samples == 1 else num_samples
     uses_U = [isinstance(lay, Layer) and lay.uses_global_inducing for lay in layers]
-    rows = None if stop else cast(Layer, layers[-1]).posterior.rows
+    is_whole = stop in (None, len(layers))
+    rows = cast(Layer, layers[-1]).posterior.rows if is_whole else None
     hidden: list[Deterministic | ConditionedLayer | LayerDraw] = []
     kl: list[tf.Tensor] = []
     if U is None:
@@ -198,8 +198,10 @@ def propagate_inducing(
         layer_seed = fold_in(seed, i)
         is_last = i + 1 == (stop or len(layers))
         if is_last and rows is not None:
-            U = _push(hidden, rows, S, layer_seed)
-        q = layer.condition(U, S, fold_in(layer_seed, 0))
+            F = _push(hidden, rows, S, layer_seed)
+            q = layer.condition_on_rows(U, F, S, fold_in(layer_seed, 0))
+        else:
+            q = layer.condition(U, S, fold_in(layer_seed, 0))
         if is_last:
             kl.append(tf.reduce_mean(q.kl()))
             return Propagated(hidden, q, _total(kl, layers), U, S)

@@ -228,9 +228,8 @@ def _check_layer(layer: Layer) -> None:
             draws = (posterior.num_draws, layer.num_weights, filters)
             _check_shape("weights", posterior._weights, draws)
             return
-        if isinstance(posterior, Optimal):
-            _check_shape("rows", posterior.rows, (None, None))
-            _check_shape("targets", posterior._targets, (posterior.num_rows, filters))
+        if isinstance(posterior, Optimal) and posterior.num_inducing is not None:
+            raise ValueError("a posterior over weights has inducing points")
     elif isinstance(layer, GPLayer):
         positive_integer("output_dim", layer.output_dim)
         _ = layer.kernels  # there must be one for each output
@@ -242,7 +241,9 @@ def _check_layer(layer: Layer) -> None:
         sizes = layer.num_processes
     can_sample = isinstance(layer, InducingSamples) and getattr(layer, "mixing", None) is None
     check_posterior(posterior, sizes, can_sample_outputs=can_sample)
-    if isinstance(posterior, PseudoData):
+    if isinstance(posterior, Optimal):
+        _check_optimal(posterior)
+    elif isinstance(posterior, PseudoData):
         _check_pseudo_data(posterior)
         if true_or_false("whiten", posterior.whiten) and not isinstance(layer, GPLayer):
             raise ValueError("pseudo-outputs of a layer without a kernel are whitened")
@@ -256,6 +257,16 @@ def _check_layer(layer: Layer) -> None:
         _check_shape("inducing_inputs", posterior.inducing_inputs, (M, None))
         (P,) = output_shape(posterior.output_dim)
         _check_shape("values", posterior.values, (posterior.num_draws, M, P))
+
+
+def _check_optimal(posterior: Optimal) -> None:
+    (P,) = output_shape(posterior.output_dim)
+    _check_shape("rows", posterior.rows, (posterior.num_rows, None))
+    _check_shape("targets", posterior._targets, (posterior.num_rows, P))
+    if posterior.num_inducing is not None:
+        M = positive_integer("num_inducing", posterior.num_inducing)
+        if posterior.inducing_inputs is not None:
+            _check_shape("inducing_inputs", posterior.inducing_inputs, (M, None))
 
 
 def _check_local(posterior: LocalInducing) -> None:

@@ -1,4 +1,4 @@
-"""The exact posterior of a network's last layer, given all rows and the layers below."""
+"""The exact posterior of the last layer, given all rows and the layers below."""
 
 from __future__ import annotations
 
@@ -10,50 +10,75 @@ from gpflow.likelihoods import Gaussian, Likelihood
 
 from ..core.basis import Basis
 from ..core.gaussians import WhitenedGaussian
-from ..core.regression import regress
-from ..core.validation import finite_array, shown
+from ..core.linalg import product
+from ..core.regression import WeightSpaceRegression, regress
+from ..core.validation import finite_array, positive_integer, shown
 from .base import Posterior
+
+MOST_ENTRIES = 2**25
+"""Largest number of entries of A, of all samples, that is formed at once: 256 MiB in float64."""
 
 
 class Optimal(Posterior):
-    """q(z) = p(z | Y, F) for the last layer of weights: regression on the data themselves.
+    """q(z) = p(z | Y, F) for the last layer: regression on the data themselves.
 
     With Gaussian noise, the best q(z) given the layers below has a closed form: the posterior of
     Bayesian linear regression of all targets Y on F, the data's rows as the drawn layers below
     return them. It is the global posterior of Ober & Aitchison (2021, eq. 8 and 9) with the data
-    instead of pseudo-data, and it maximises their bound (eq. 13) for each draw of the layers
-    below, which then is::
+    instead of pseudo-data. For a network it maximises their bound (eq. 13) for each draw of the
+    layers below, which then is::
 
         L = E_q [ log N(Y | 0, Phi(F) Phi(F)^T + variance I) - sum_{l < L} KL(q(z_l) || p(z_l)) ]
 
-    There is nothing to learn in it. Each step and each prediction pushes all N rows through the
-    layers below, which have to be layers of weights or deterministic; the bound is then one for
-    minibatches too. Files of such a model hold the data.
+    In a GP layer q(z) is the optimal Gaussian of Titsias (2009) at its inducing inputs, which are
+    the model's global ones, drawn through the layers below, or its own. Below it there may be GP
+    layers too. Given their inducing outputs they still draw the rows of F one by one: q(z) takes
+    one such draw of all rows, and the bound's likelihood term another one. That is a bound for each
+    q(z), and so on average.
+
+    There is nothing to learn in it but its own inducing inputs, if it has any. Each step and each
+    prediction pushes all N rows through the layers below; the bound is then one for minibatches
+    too. Files of such a model hold the data.
 
     >>> import numpy as np
-    >>> from gpflow_gi.layers import DenseLayer
+    >>> from gpflow.kernels import Matern52
+    >>> from gpflow_gi.layers import DenseLayer, GPLayer
     >>> X, Y = np.random.default_rng(0).normal(size=(2, 10, 1))
     >>> likelihood = Gaussian(0.1)
     >>> layer = DenseLayer(1, 1, Optimal(X, Y, likelihood))
+    >>> layer = GPLayer(Matern52(), 1, Optimal(X, Y, likelihood, num_inducing=5))
+    >>> layer = GPLayer(Matern52(), 1, Optimal(X, Y, likelihood, inducing_inputs=X[:5]))
     """
 
-    uses_global_inducing = False
     num_inducing = None
+    inducing_inputs: Parameter | None = None
 
     # The model owns the likelihood.
     _TF_MODULE_IGNORED_PROPERTIES = frozenset(
         {*Posterior._TF_MODULE_IGNORED_PROPERTIES, "likelihood"}
     )
 
-    def __init__(self, X: Any, Y: Any, likelihood: Likelihood) -> None:
+    def __init__(
+        self,
+        X: Any,
+        Y: Any,
+        likelihood: Likelihood,
+        *,
+        num_inducing: int | None = None,
+        inducing_inputs: Any = None,
+    ) -> None:
         """Keep the data.
 
         :param X: inputs of the model, [N, D]: all rows that it is trained on.
         :param Y: targets, [N, P].
         :param likelihood: the model's likelihood, the same object: a Gaussian one with a constant
             variance.
+        :param num_inducing: M, the number of inducing points of the model, for a GP layer at these.
+        :param inducing_inputs: initial Z of a GP layer with inducing inputs of its own, [M, D'], in
+            the units of that layer's inputs. They are learned. A layer of weights has neither.
         :raises TypeError: if `likelihood` is not such a likelihood.
-        :raises ValueError: if the data are empty, not finite or of another shape.
+        :raises ValueError: if the data or Z are empty, not finite or of another shape, if
+            `num_inducing` is not a positive integer, or if it is given beside Z.
         """
         super().__init__()
         if not isinstance(likelihood, Gaussian) or not isinstance(likelihood.variance, Parameter):
@@ -68,26 +93,83 @@ class Optimal(Posterior):
         self.rows: tf.Tensor = tf.constant(X)
         self._targets = tf.constant(Y)
         self.output_dim = Y.shape[1]
+        if num_inducing is not None and inducing_inputs is not None:
+            raise ValueError(
+                "num_inducing is for the model's inducing points, and inducing_inputs for points "
+                "of the layer itself: give one of the two."
+            )
+        if num_inducing is not None:
+            self.num_inducing = positive_integer("num_inducing", num_inducing)
+        if inducing_inputs is not None:
+            Z = finite_array("inducing_inputs", inducing_inputs, (None, None))
+            self.inducing_inputs = Parameter(Z)
+            self.num_inducing = len(Z)
 
     @property
     def num_rows(self) -> int:
         """N, the number of rows of the data."""
         return int(self._targets.shape[0])
 
+    @property
+    def uses_global_inducing(self) -> bool:  # type: ignore[override]
+        """True in a Gaussian process at the model's inducing points."""
+        return self.num_inducing is not None and self.inducing_inputs is None
+
     def bind(self, num_weights: int | None, output_dim: int) -> None:
-        """Check that the layer has weights.
+        """Check that a Gaussian process has inducing points, and a layer of weights none.
 
         :param num_weights: K; None for a Gaussian process.
         :param output_dim: P, which the layer checks.
-        :raises ValueError: if the layer has no weights.
+        :raises ValueError: if it is the other way round.
         """
-        if num_weights is None:
+        if num_weights is None and self.num_inducing is None:
             raise ValueError(
-                "posterior is Optimal, which is for the last layer of a network; a GPLayer has no "
-                "weights. Use GlobalInducing, or DenseLayer in place of GPLayer."
+                "posterior is Optimal without inducing points, which a GPLayer needs: give it "
+                "num_inducing, the number of the model's inducing points, or inducing_inputs of "
+                "its own."
+            )
+        if num_weights is not None and self.num_inducing is not None:
+            raise ValueError(
+                "posterior is Optimal with inducing points, which are for a GPLayer; this layer "
+                "has weights. Leave them out."
             )
 
-    def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
-        # Lambda = I / variance
-        T = tf.fill([self.num_rows], 1.0 / tf.sqrt(self.likelihood.variance))
-        return regress(basis, T, self._targets[:, outputs], shared=True)
+    def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
+        return U if self.inducing_inputs is None else tf.convert_to_tensor(self.inducing_inputs)
+
+    def q(
+        self,
+        basis: Basis,
+        outputs: slice,
+        num_samples: int | None = None,
+        *,
+        rows: tf.Tensor | None = None,
+        means: tf.Tensor | float = 0.0,
+    ) -> WhitenedGaussian:
+        """The Gaussian over the coordinates; see :meth:`Posterior.q`.
+
+        :param basis: the layer's basis: of weights at the data's rows, of a process at its inducing
+            inputs.
+        :param rows: of a process: F, the activations of the data's rows, [N, D'] or [S, N, D'].
+        :param means: of a process: its mean function at F, [N, P] or [S, N, P]; or one column or
+            number, if outputs share it.
+        """
+        variance = tf.convert_to_tensor(self.likelihood.variance)
+        if rows is None:
+            T = tf.fill([self.num_rows], 1.0 / tf.sqrt(variance))  # Lambda = I / variance
+            return regress(basis, T, self._targets[:, outputs], shared=True)
+        # q(z) = N(B^-1 c, B^-1) with B = I + A A^T / variance and c = A (Y - m) / variance
+        residuals = (self._targets - means)[..., outputs]
+        grams, products = [], []
+        for block in self._blocks(rows):
+            A = basis(rows[..., block, :])
+            grams.append(tf.matmul(A, A, transpose_b=True))
+            products.append(product(A, residuals[..., block, :]))
+        G, c = tf.add_n(grams) / variance, tf.add_n(products) / variance
+        return WeightSpaceRegression.from_moments(G, c)
+
+    def _blocks(self, rows: tf.Tensor) -> list[slice]:
+        """Parts of the data's rows, so few that A of all samples fits into memory."""
+        samples = rows.shape[0] or 1 if rows.shape.rank == 3 else 1
+        size = max(MOST_ENTRIES // (samples * (self.num_inducing or 1)), 1)
+        return [slice(start, start + size) for start in range(0, self.num_rows, size)]

@@ -149,10 +149,12 @@ def test_another_model_does_not_get_the_rows_of_the_first(data):
         np.testing.assert_allclose(record.reports[-1].bound, log_evidence(X, targets), rtol=1e-6)
 
 
-def test_the_layer_must_have_weights(data):
+def test_inducing_points_are_for_processes(data):
     likelihood = gpflow.likelihoods.Gaussian()
-    with pytest.raises(ValueError, match="for the last layer of a network"):
+    with pytest.raises(ValueError, match="Optimal without inducing points, which a GPLayer needs"):
         GPLayer(gpflow.kernels.Matern32(), P, Optimal(*data, likelihood))
+    with pytest.raises(ValueError, match="inducing points, which are for a GPLayer"):
+        DenseLayer(D, P, Optimal(*data, likelihood, num_inducing=3))
 
 
 def test_other_likelihoods_are_refused(data):
@@ -182,19 +184,11 @@ def test_it_belongs_to_the_last_layer(data):
             build_bnn(*data, widths=(3,), inference=lists)
 
 
-def test_layers_below_must_have_weights(data):
-    likelihood = gpflow.likelihoods.Gaussian()
-    hidden = GPLayer(gpflow.kernels.Matern32(), 3, GlobalInducing(4, 3))
-    layers = [hidden, DenseLayer(3, P, Optimal(*data, likelihood))]
-    with pytest.raises(ValueError, match="layers of weights only"):
-        DeepGP(layers, likelihood, num_data=N, inducing_inputs=data[0][:4])
-
-
-def test_the_last_layer_must_be_dense(data):
+def test_the_last_layer_must_be_dense_or_a_process(data):
     likelihood = gpflow.likelihoods.Gaussian()
     process = gi.implicit.NetworkProcess(D, widths=(3,))
     layer = gi.layers.ImplicitLayer(process, P, Optimal(*data, likelihood), num_draws=4)
-    with pytest.raises(ValueError, match="for a DenseLayer, but the last layer is ImplicitLayer"):
+    with pytest.raises(ValueError, match="DenseLayer or a GPLayer, but the last layer is Implicit"):
         DeepGP([layer], likelihood, num_data=N)
 
 

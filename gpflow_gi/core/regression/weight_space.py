@@ -13,6 +13,8 @@ If there are too many pseudo-data to form H, as at all locations of images, then
 G = Phi^T Lambda Phi and Phi^T Lambda V are used instead: B = I + G.
 """
 
+from __future__ import annotations
+
 from functools import cached_property
 
 import tensorflow as tf
@@ -42,9 +44,7 @@ class WeightSpaceRegression(WeightGaussian):
         """
         self._shared = shared
         if not basis.has_small_design:
-            G, c = basis.moments(tf.square(T), V)
-            self._W, self._log_determinant = inverse_root_from_moment(G)
-            self._r = tf.matmul(self._W, c)
+            self._set_moments(*basis.moments(tf.square(T), V))
             return
         is_diagonal = T.shape.rank == (1 if shared else 2)
         Phi = self._over_outputs(basis.design)
@@ -56,6 +56,22 @@ class WeightSpaceRegression(WeightGaussian):
         self._T, self._H = T, H
         self._W, self._log_determinant = inverse_root(H)
         self._r = tf.matmul(self._W, tf.matmul(H, y, transpose_a=True))
+
+    @classmethod
+    def from_moments(cls, G: tf.Tensor, c: tf.Tensor) -> WeightSpaceRegression:
+        """The posterior given the moments of pseudo-data that all outputs share.
+
+        :param G: Phi^T Lambda Phi, [K, K] or [S, K, K].
+        :param c: Phi^T Lambda V, [K, P] or [S, K, P].
+        """
+        q = cls.__new__(cls)
+        q._shared = True
+        q._set_moments(G, c)
+        return q
+
+    def _set_moments(self, G: tf.Tensor, c: tf.Tensor) -> None:
+        self._W, self._log_determinant = inverse_root_from_moment(G)
+        self._r = tf.matmul(self._W, c)
 
     @cached_property
     def mean(self) -> tf.Tensor:
