@@ -116,16 +116,16 @@ class KernelBasis(Basis):
         """
         return batched.cross_covariance(self.kernel, self.inputs, X)
 
-    def representer_weights(self, z: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+    def representer_weights(self, z: tf.Tensor, values: tf.Tensor | None = None) -> tf.Tensor:
         """The vector v = L^-T (z - L^-1 y), for which k(x, U) v = a(x)^T (z - L^-1 y).
 
         For a basis without a parent.
 
         :param z: [M, P] or [S, M, P].
-        :param values: y, the values at U, of the shape of z.
+        :param values: y, the values at U, of the shape of z; None for zero.
         :return: v, of the shape of z.
         """
-        c = z - self._cholesky.solve(values)
+        c = z if values is None else z - self._cholesky.solve(values)
         if c.shape.rank == 3 and not self.is_sampled:
             v = tf.linalg.triangular_solve(self.L, linalg.fold(c), adjoint=True)
             return linalg.unfold(v, tf.shape(c)[0])

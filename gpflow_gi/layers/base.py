@@ -105,7 +105,7 @@ class Layer(gpflow.Module, ABC):
         For posteriors with :attr:`~gpflow_gi.posteriors.base.Posterior.rows`.
 
         :param U: as in :meth:`condition`.
-        :param F: the activations of these rows, [N, D] or [S, N, D].
+        :param F: the mean activations of these rows, given the layers below, [N, D] or [S, N, D].
         :param num_samples: as in :meth:`condition`.
         :param seed: as in :meth:`condition`.
         :return: q(z | U, F). A layer of weights has no need of U: its pseudo-data are at F.
@@ -211,6 +211,15 @@ class LayerDraw(ABC):
         :return: [N, P] or [S, N, P].
         """
 
+    def means(self, X: tf.Tensor) -> tf.Tensor:
+        """The means of :meth:`rows`: what z leaves open is integrated out.
+
+        :param X: [N, D] or [S, N, D].
+        :return: [N, P] or [S, N, P].
+        :raises NotImplementedError: if the draw has none, as for latent variables of each row.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no means of rows.")
+
     @abstractmethod
     def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, LayerDraw]:
         """Values at `X` jointly over rows, and the draw conditioned on them.
@@ -265,6 +274,9 @@ class LayerFunction(LayerDraw):
         """
 
     def rows(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        return self(X)
+
+    def means(self, X: tf.Tensor) -> tf.Tensor:
         return self(X)
 
     def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, LayerDraw]:

@@ -302,6 +302,10 @@ class GPLayerDraw(LayerDraw):
         values = [draw.rows(X, fold_in(seed, i)) for i, draw in enumerate(self._draws)]
         return self._layer.mean(X) + self._layer.mix(tf.concat(values, axis=-1))
 
+    def means(self, X: tf.Tensor) -> tf.Tensor:
+        values = [draw.means(X) for draw in self._draws]
+        return self._layer.mean(X) + self._layer.mix(tf.concat(values, axis=-1))
+
     def groups(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         values = [draw.groups(X, fold_in(seed, i)) for i, draw in enumerate(self._draws)]
         return self._layer.mean(X) + self._layer.mix(tf.concat(values, axis=-1))
@@ -369,6 +373,13 @@ class _ProcessDraw:
         mean = linalg.transposed_product(A, self.z)
         eps = standard_normal(tf.shape(mean), seed, mean.dtype)
         return mean + tf.sqrt(self.basis.residual_variance(X, A))[..., None] * eps
+
+    def means(self, X: tf.Tensor) -> tf.Tensor:
+        if self.basis.parent is not None:
+            return linalg.transposed_product(self.basis(X), self.z)
+        # a(x)^T z = k(x, U) L^-T z, which solves for M rows and not for N
+        v = self.basis.representer_weights(self.z)
+        return linalg.transposed_product(self.basis.cross_gram(X), v)
 
     def groups(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         A = self.basis(X)

@@ -230,6 +230,15 @@ class ResidualDraw(LayerDraw):
             values.append(F)
         return tf.add(*values)
 
+    def means(self, X: tf.Tensor) -> tf.Tensor:
+        values = []
+        for chain in self._chains:
+            F = X
+            for draw in chain:
+                F = draw(F) if isinstance(draw, Deterministic) else draw.means(F)
+            values.append(F)
+        return tf.add(*values)
+
     def extend(self, X: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, ResidualDraw]:
         values, chains = [], []
         for i, chain in enumerate(self._chains):

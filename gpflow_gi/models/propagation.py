@@ -185,6 +185,7 @@ def propagate_inducing(
     is_whole = stop in (None, len(layers))
     rows = cast(Layer, layers[-1]).posterior.rows if is_whole else None
     hidden: list[Deterministic | ConditionedLayer | LayerDraw] = []
+    F = rows  # their means, given the draws of the layers below
     kl: list[tf.Tensor] = []
     if U is None:
         U = tf.zeros([0, input_dim], gpflow.default_float())
@@ -193,12 +194,12 @@ def propagate_inducing(
     for i, layer in enumerate(layers):
         if isinstance(layer, Deterministic):
             U = layer(U)
+            F = None if F is None else layer(F)
             hidden.append(layer)
             continue
         layer_seed = fold_in(seed, i)
         is_last = i + 1 == (stop or len(layers))
-        if is_last and rows is not None:
-            F = _push(hidden, rows, S, layer_seed)
+        if is_last and F is not None:
             q = layer.condition_on_rows(U, F, S, fold_in(layer_seed, 0))
         else:
             q = layer.condition(U, S, fold_in(layer_seed, 0))
@@ -206,8 +207,9 @@ def propagate_inducing(
             kl.append(tf.reduce_mean(q.kl()))
             return Propagated(hidden, q, _total(kl, layers), U, S)
         below_global = any(uses_U[i + 1 :])
-        if below_global or rows is not None or draw_all or not layer.has_independent_outputs:
+        if below_global or F is not None or draw_all or not layer.has_independent_outputs:
             draw, divergence = q.draw_with_kl(S, fold_in(layer_seed, 1))
+            F = None if F is None else draw.means(F)
             if num_features is not None:
                 draw = draw.function(num_features, fold_in(layer_seed, 3))
             if below_global:

@@ -32,9 +32,8 @@ class Optimal(Posterior):
 
     In a GP layer q(z) is the optimal Gaussian of Titsias (2009) at its inducing inputs, which are
     the model's global ones, drawn through the layers below, or its own. Below it there may be GP
-    layers too. Given their inducing outputs they still draw the rows of F one by one: q(z) takes
-    one such draw of all rows, and the bound's likelihood term another one. That is a bound for each
-    q(z), and so on average.
+    layers too. Given their inducing outputs, the rows of F are still random: q(z) takes their
+    means, E[F | u], and is optimal if F does not vary around these.
 
     There is nothing to learn in it but its own inducing inputs, if it has any. Each step and each
     prediction pushes all N rows through the layers below; the bound is then one for minibatches
@@ -150,7 +149,8 @@ class Optimal(Posterior):
 
         :param basis: the layer's basis: of weights at the data's rows, of a process at its inducing
             inputs.
-        :param rows: of a process: F, the activations of the data's rows, [N, D'] or [S, N, D'].
+        :param rows: of a process: F, the mean activations of the data's rows, [N, D'] or [S, N,
+            D'].
         :param means: of a process: its mean function at F, [N, P] or [S, N, P]; or one column or
             number, if outputs share it.
         """
