@@ -100,9 +100,9 @@ def build_deep_gp(
         :class:`~gpflow_gi.posteriors.FullGaussian`. Hidden layers like that below a global one,
         ``["full", "global"]``, had a better bound than "global" alone on six of nine sets (two
         layers, one split each): see the page on results. The last of a list may be "optimal", the
-        exact posterior given all rows and the layers below, for Gaussian noise:
+        best Gaussian given all rows and the layers below, for Gaussian noise:
         :class:`~gpflow_gi.posteriors.Optimal`, at the global inducing points, or at points of its
-        own if no layer below has global ones. Each step then needs all rows.
+        own if all layers below have local ones. Each step then needs all rows.
     :param num_inducing: M, for every layer; at most the number of different rows of X.
     :param hidden_dim: width of the hidden layers; that of their inputs, D, by default, but at most
         30.
@@ -212,6 +212,9 @@ def build_deep_gp(
     layers += hidden
     is_global = bool({"global", "full"} & set(methods))
     if methods[-1] == "optimal":
+        # Above a layer that follows the prior, inducing inputs drawn with the rows know where
+        # these are; the means of the rows alone do not.
+        is_global |= "prior" in methods
         where: dict[str, Any] = {"num_inducing": len(Z)} if is_global else {"inducing_inputs": Z}
         posterior: Posterior = Optimal(X, Y, likelihood, **where)
     else:

@@ -66,6 +66,22 @@ def not_below_zero(variance: tf.Tensor) -> tf.Tensor:
     return tf.maximum(variance, np.finfo(variance.dtype.as_numpy_dtype).tiny)
 
 
+MOST_ENTRIES = 2**25
+"""Largest number of entries of a matrix of all samples that predictions form at once: 256 MiB in
+float64. Gradients keep all of them."""
+
+
+def row_blocks(X: tf.Tensor, num_columns: int) -> list[slice]:
+    """Parts of the rows of `X`, so few that a matrix with one row for each fits into memory.
+
+    :param X: [N, D] or [S, N, D], N known.
+    :param num_columns: the number of columns of that matrix.
+    """
+    samples = X.shape[0] or 1 if X.shape.rank == 3 else 1
+    size = max(MOST_ENTRIES // (samples * num_columns), 1)
+    return [slice(start, start + size) for start in range(0, X.shape[-2], size)]
+
+
 def flat_rows(X: tf.Tensor) -> tf.Tensor:
     """Reshape [N, ...] -> [N, D]: images become rows of pixels."""
     return X if X.shape.rank == 2 else tf.reshape(X, [-1, X.shape[1:].num_elements()])

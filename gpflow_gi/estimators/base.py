@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ..core.validation import is_one_of, refuse_masked, shown, true_or_false
 from ..datasets import Standardiser
 from ..datasets.new_rows import typed_rows
+from ..posteriors.optimal import optimal_of
 from . import frames
 
 if TYPE_CHECKING:
@@ -93,6 +94,11 @@ class Estimator(BaseEstimator):
                 raise ValueError(
                     f"With warm_start, X must have the {model.num_data} rows of the earlier "
                     f"training, whose latent variables the model has, but has {len(X)}."
+                )
+            if model.num_data != len(X) and optimal_of(model) is not None:
+                raise ValueError(
+                    f"With warm_start, X must be the {model.num_data} rows of the earlier "
+                    f"training, which the optimal last layer holds, but has {len(X)}."
                 )
             model.num_data = len(X)
         else:

@@ -38,8 +38,8 @@ class _DeepGPEstimator(Estimator):
         """Set the parameters; they are not used before :meth:`fit`.
 
         :param num_layers: number of GP layers.
-        :param inference: "global", "local", "full", "prior", or a list of these with one per layer:
-            see :func:`gpflow_gi.architectures.build_deep_gp`.
+        :param inference: "global", "local", "full", "prior", or a list of these with one per layer,
+            of which the last may be "optimal": see :func:`gpflow_gi.architectures.build_deep_gp`.
         :param num_inducing: largest number of inducing points; at most one per different row.
         :param kernel: see :func:`gpflow_gi.architectures.build_deep_gp`; by default a squared
             exponential with one lengthscale per input.

@@ -375,11 +375,16 @@ class _ProcessDraw:
         return mean + tf.sqrt(self.basis.residual_variance(X, A))[..., None] * eps
 
     def means(self, X: tf.Tensor) -> tf.Tensor:
+        # S samples of either make S matrices.
+        like = X if X.shape.rank == 3 else tf.broadcast_to(X, [*self.z.shape[:-2], *X.shape])
+        blocks = [X[..., rows, :] for rows in linalg.row_blocks(like, self.z.shape[-2])]
         if self.basis.parent is not None:
-            return linalg.transposed_product(self.basis(X), self.z)
-        # a(x)^T z = k(x, U) L^-T z, which solves for M rows and not for N
-        v = self.basis.representer_weights(self.z)
-        return linalg.transposed_product(self.basis.cross_gram(X), v)
+            values = [linalg.transposed_product(self.basis(block), self.z) for block in blocks]
+        else:
+            # a(x)^T z = k(x, U) L^-T z, which solves for M rows and not for N
+            v = self.basis.representer_weights(self.z)
+            values = [linalg.transposed_product(self.basis.cross_gram(x), v) for x in blocks]
+        return values[0] if len(values) == 1 else tf.concat(values, axis=-2)
 
     def groups(self, X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         A = self.basis(X)

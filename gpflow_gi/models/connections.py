@@ -127,26 +127,17 @@ def check_connections(layers: list[Layer | Deterministic], U: Any) -> None:
     shape = layers[0].input_shape
     if U is not None and (shape is None or not _is_compatible(U.shape[1:], shape)):
         shape = U.shape[1:]
-    _connect(layers, shape, None if U is None else U.shape[0])
-    _check_rows(layers, shape)
-
-
-def _check_rows(layers: list[Layer | Deterministic], shape: tuple[int, ...] | None) -> None:
-    """Check the columns of the data that the last layer's posterior holds, if it holds any.
-
-    :param shape: shape of the model's inputs; None if it is not known.
-    :raises ValueError: if the model takes others.
-    """
-    first, last = layers[0], layers[-1]
+    last = layers[-1]
     rows = last.posterior.rows if isinstance(last, Layer) else None
-    Z = getattr(first.posterior, "inducing_inputs", None) if isinstance(first, Layer) else None
-    shape = shape if Z is None else tuple(Z.shape[1:])
-    if rows is None or shape is None or rows.shape[1] == math.prod(shape):
-        return
-    raise ValueError(
-        f"The last layer's posterior Optimal holds rows of {_columns(rows.shape[1:])}, but the "
-        f"model takes {_columns(shape)}: give it the inputs that the model is trained on."
-    )
+    if rows is not None and shape is None:
+        Z = getattr(getattr(layers[0], "posterior", None), "inducing_inputs", None)
+        shape = tuple((rows if Z is None else Z).shape[1:])
+    _connect(layers, shape, None if U is None else U.shape[0])
+    if rows is not None and shape is not None and rows.shape[1] != math.prod(shape):
+        raise ValueError(
+            f"The last layer's posterior Optimal holds rows of {_columns(rows.shape[1:])}, but the "
+            f"model takes {_columns(shape)}: give it the inputs that the model is trained on."
+        )
 
 
 def _check_index_columns(layers: list[Layer | Deterministic]) -> None:

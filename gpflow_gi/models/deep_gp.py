@@ -38,7 +38,7 @@ from .missing import Missing, check_missing
 from .no_density import NoDensityError
 from .pathwise_functions import PathwiseFunctions
 from .predictive import DEFAULT_FEATURES
-from .propagation import Propagated, propagate_inducing
+from .propagation import Propagated, learns_from_inducing, propagate_inducing
 from .remembered_functions import RememberedFunctions
 from .streaming import Memory, add_inducing_points, check_can_update
 from .targets import check_likelihood
@@ -195,7 +195,8 @@ class DeepGP(LatentBounds):
         self, num_samples: int, seed: tf.Tensor, num_features: int | None
     ) -> Callable[[tf.Tensor], tf.Tensor]:
         layers = [layer for layer in self.layers if isinstance(layer, Layer)]
-        if num_features is not None and all(layer.has_features for layer in layers):
+        has_features = all(layer.has_features for layer in layers)
+        if num_features is not None and has_features and not learns_from_inducing(self.layers):
             return PathwiseFunctions(self, num_samples, seed, num_features)
         return RememberedFunctions(self, num_samples, seed)
 

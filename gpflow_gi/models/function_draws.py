@@ -22,7 +22,9 @@ class FunctionDraws:
     rational quadratic, constant and linear kernels and :class:`~gpflow_gi.kernels.BNNKernel` have
     features; so have their sums, and products of the first five.
 
-    Other kernels, such as periodic, arc-cosine and white ones, use an exact method, eager and not
+    Other kernels, such as periodic, arc-cosine and white ones, and models with a
+    :class:`~gpflow_gi.posteriors.Optimal` last layer at global inducing inputs above a local layer,
+    use an exact method, eager and not
     differentiable, which conditions on all values returned so far: for each sample, time grows with
     the cube and memory with the square of the number of different rows seen so far.
 

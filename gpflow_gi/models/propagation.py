@@ -17,6 +17,7 @@ from ..core.linalg import flat_rows
 from ..core.random import fold_in, standard_normal
 from ..layers import ConditionedLayer, DataRows, Deterministic, Layer, LayerDraw
 from ..layers.row_latents import LatentDraw
+from ..layers.weights import WeightLayer
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,8 @@ def propagate_inducing(
     :param draw_all: True to draw every hidden layer, for functions that are evaluated jointly
         over rows.
     :param num_features: make each draw a function on all inputs, with this number of random
-        features if it needs them; only for layers that have features.
+        features if it needs them; only for layers that have features, and not for those that
+        :func:`learns_from_inducing` names.
     :param stop: use only this number of layers, the last of which is integrated.
     :return: the layers, ready for rows.
     """
@@ -209,11 +211,14 @@ def propagate_inducing(
         below_global = any(uses_U[i + 1 :])
         if below_global or F is not None or draw_all or not layer.has_independent_outputs:
             draw, divergence = q.draw_with_kl(S, fold_in(layer_seed, 1))
-            F = None if F is None else draw.means(F)
+            known = draw
             if num_features is not None:
                 draw = draw.function(num_features, fold_in(layer_seed, 3))
             if below_global:
                 U, draw = draw.extend_inducing(U, fold_in(layer_seed, 2))
+            # A function knows more than its values at the inducing inputs.
+            known = draw if num_features is None else known
+            F = None if F is None else known.means(F)
             hidden.append(draw)
         else:
             hidden.append(q)
@@ -222,6 +227,22 @@ def propagate_inducing(
             U = tf.zeros([0, layer.output_dim], U.dtype)
         kl.append(tf.reduce_mean(divergence))
     raise AssertionError("the last layer of a model must not be deterministic")
+
+
+def learns_from_inducing(layers: Sequence[Layer | Deterministic]) -> bool:
+    """True if the last layer's rows depend on values that a layer's q leaves open.
+
+    A layer whose q is not at the inducing inputs is conditioned on its values there, if a layer
+    above uses them; so are the means of the data's rows.
+    """
+    if cast(Layer, layers[-1]).posterior.rows is None:
+        return False
+    hidden = [layer for layer in layers[:-1] if isinstance(layer, Layer)]
+    used = [layer.uses_global_inducing for layer in (*hidden, cast(Layer, layers[-1]))]
+    return any(
+        not used[i] and any(used[i + 1 :]) and not isinstance(layer, WeightLayer)
+        for i, layer in enumerate(hidden)
+    )
 
 
 def _total(kl: list[tf.Tensor], layers: Sequence[Layer | Deterministic]) -> tf.Tensor | None:

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..core.validation import finite_floats
+from ..posteriors.optimal import optimal_of
 from .elbo import Elbo, row_terms
 from .objective import Batch, Objective, Terms
 
@@ -38,6 +39,11 @@ class WeightedBound(Objective):
 
     def check(self, model: Any, num_samples: int | None) -> None:
         Elbo().check(model, num_samples)
+        if optimal_of(model) is not None:
+            raise ValueError(
+                "WeightedBound cannot train a model whose last layer has the posterior Optimal, "
+                "which takes all rows with equal weights. Use GlobalInducing there."
+            )
         if not hasattr(model, "row_terms") and hasattr(model, "bound_terms"):
             raise TypeError(
                 f"WeightedBound needs a model with row_terms(data, num_samples, seed), but got "

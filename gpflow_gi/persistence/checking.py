@@ -228,8 +228,8 @@ def _check_layer(layer: Layer) -> None:
             draws = (posterior.num_draws, layer.num_weights, filters)
             _check_shape("weights", posterior._weights, draws)
             return
-        if isinstance(posterior, Optimal) and posterior.num_inducing is not None:
-            raise ValueError("a posterior over weights has inducing points")
+        if isinstance(posterior, Optimal):
+            posterior.bind(layer.num_weights, filters)
     elif isinstance(layer, GPLayer):
         positive_integer("output_dim", layer.output_dim)
         _ = layer.kernels  # there must be one for each output
@@ -242,6 +242,8 @@ def _check_layer(layer: Layer) -> None:
     can_sample = isinstance(layer, InducingSamples) and getattr(layer, "mixing", None) is None
     check_posterior(posterior, sizes, can_sample_outputs=can_sample)
     if isinstance(posterior, Optimal):
+        if isinstance(layer, GPLayer):
+            posterior.bind(None, layer.num_processes)
         _check_optimal(posterior)
     elif isinstance(posterior, PseudoData):
         _check_pseudo_data(posterior)
@@ -261,12 +263,19 @@ def _check_layer(layer: Layer) -> None:
 
 def _check_optimal(posterior: Optimal) -> None:
     (P,) = output_shape(posterior.output_dim)
+    for name, shape in (("rows", (None, None)), ("targets", (None, P))):
+        values = getattr(posterior, name)
+        _check_shape(name, values, shape)
+        if values.dtype != posterior.likelihood.variance.dtype:
+            raise TypeError(f"{name} and the likelihood have different types of floats")
+        if not bool(tf.reduce_all(tf.math.is_finite(values))):
+            raise ValueError(f"{name} are not finite")
     _check_shape("rows", posterior.rows, (posterior.num_rows, None))
-    _check_shape("targets", posterior._targets, (posterior.num_rows, P))
-    if posterior.num_inducing is not None:
-        M = positive_integer("num_inducing", posterior.num_inducing)
-        if posterior.inducing_inputs is not None:
-            _check_shape("inducing_inputs", posterior.inducing_inputs, (M, None))
+    M = posterior.num_inducing
+    if M is not None:
+        positive_integer("num_inducing", M)
+    if posterior.inducing_inputs is not None:
+        _check_shape("inducing_inputs", posterior.inducing_inputs, (M, None))
 
 
 def _check_local(posterior: LocalInducing) -> None:

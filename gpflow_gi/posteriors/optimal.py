@@ -1,4 +1,4 @@
-"""The exact posterior of the last layer, given all rows and the layers below."""
+"""The best q(z) of the last layer, given all rows and the layers below."""
 
 from __future__ import annotations
 
@@ -10,23 +10,20 @@ from gpflow.likelihoods import Gaussian, Likelihood
 
 from ..core.basis import Basis
 from ..core.gaussians import WhitenedGaussian
-from ..core.linalg import product
+from ..core.linalg import product, row_blocks
 from ..core.regression import WeightSpaceRegression, regress
 from ..core.validation import finite_array, positive_integer, shown
 from .base import Posterior
 
-MOST_ENTRIES = 2**25
-"""Largest number of entries of A, of all samples, that is formed at once: 256 MiB in float64."""
-
 
 class Optimal(Posterior):
-    """q(z) = p(z | Y, F) for the last layer: regression on the data themselves.
+    """The best q(z) of the last layer: regression on the data themselves.
 
     With Gaussian noise, the best q(z) given the layers below has a closed form: the posterior of
     Bayesian linear regression of all targets Y on F, the data's rows as the drawn layers below
-    return them. It is the global posterior of Ober & Aitchison (2021, eq. 8 and 9) with the data
-    instead of pseudo-data. For a network it maximises their bound (eq. 13) for each draw of the
-    layers below, which then is::
+    return them. For weights it is exact, p(z | Y, F): the global posterior of Ober & Aitchison
+    (2021, eq. 8 and 9) with the data instead of pseudo-data. In a network it maximises their bound
+    (eq. 13) for each draw of the layers below, which then is::
 
         L = E_q [ log N(Y | 0, Phi(F) Phi(F)^T + variance I) - sum_{l < L} KL(q(z_l) || p(z_l)) ]
 
@@ -105,6 +102,11 @@ class Optimal(Posterior):
             self.num_inducing = len(Z)
 
     @property
+    def targets(self) -> tf.Tensor:
+        """Y, [N, P]."""
+        return self._targets
+
+    @property
     def num_rows(self) -> int:
         """N, the number of rows of the data."""
         return int(self._targets.shape[0])
@@ -153,6 +155,7 @@ class Optimal(Posterior):
             D'].
         :param means: of a process: its mean function at F, [N, P] or [S, N, P]; or one column or
             number, if outputs share it.
+        :return: q(z), with a sample axis if the basis or `rows` have one.
         """
         variance = tf.convert_to_tensor(self.likelihood.variance)
         if rows is None:
@@ -161,15 +164,16 @@ class Optimal(Posterior):
         # q(z) = N(B^-1 c, B^-1) with B = I + A A^T / variance and c = A (Y - m) / variance
         residuals = (self._targets - means)[..., outputs]
         grams, products = [], []
-        for block in self._blocks(rows):
+        for block in row_blocks(rows, self.num_inducing or 1):
             A = basis(rows[..., block, :])
             grams.append(tf.matmul(A, A, transpose_b=True))
             products.append(product(A, residuals[..., block, :]))
         G, c = tf.add_n(grams) / variance, tf.add_n(products) / variance
         return WeightSpaceRegression.from_moments(G, c)
 
-    def _blocks(self, rows: tf.Tensor) -> list[slice]:
-        """Parts of the data's rows, so few that A of all samples fits into memory."""
-        samples = rows.shape[0] or 1 if rows.shape.rank == 3 else 1
-        size = max(MOST_ENTRIES // (samples * (self.num_inducing or 1)), 1)
-        return [slice(start, start + size) for start in range(0, self.num_rows, size)]
+
+def optimal_of(model: Any) -> Optimal | None:
+    """The posterior of a model's last layer, if it is an :class:`Optimal` one."""
+    layers = getattr(model, "layers", None)
+    posterior = getattr(layers[-1], "posterior", None) if layers else None
+    return posterior if isinstance(posterior, Optimal) else None

@@ -7,7 +7,9 @@ from typing import Any, TypeAlias
 
 import tensorflow as tf
 
+from ..core.linalg import flat_rows
 from ..core.random import fold_in
+from ..posteriors.optimal import optimal_of
 from .streams import Streams
 
 Held: TypeAlias = tuple[tf.Tensor, tf.Tensor]
@@ -115,6 +117,27 @@ class Minibatches:
             return tf.argsort(keys)
         rows = tf.range(self._num_rows, dtype=tf.int32)
         return tf.random.experimental.stateless_shuffle(rows, seed)
+
+
+def check_kept_rows(model: Any, X: tf.Tensor, Y: tf.Tensor) -> None:
+    """Refuse data that are not those which the last layer's posterior holds.
+
+    :param X: [N, D] or images [N, H, W, C].
+    :param Y: [N, Q].
+    :raises ValueError: if the posterior holds rows, and these are others.
+    """
+    posterior = optimal_of(model)
+    if posterior is None:
+        return
+    X = flat_rows(X)
+    are_equal = X.shape == posterior.rows.shape and Y.shape == posterior.targets.shape
+    if not are_equal or not bool(
+        tf.reduce_all(X == posterior.rows) & tf.reduce_all(Y == posterior.targets)
+    ):
+        raise ValueError(
+            "The last layer's posterior Optimal holds other rows than the data. Build the model "
+            "with the data on which it is trained."
+        )
 
 
 def check_num_data(model: Any, num_rows: int, in_parts: bool) -> None:

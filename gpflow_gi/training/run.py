@@ -18,7 +18,7 @@ from .convergence import shortcoming_of
 from .description import describe_function, describe_model
 from .guard import Snapshots
 from .learning_rate import Schedule, describe_optimizer, make_optimizer, plain_number
-from .minibatches import Minibatches, check_num_data
+from .minibatches import Minibatches, check_kept_rows, check_num_data
 from .narrow_rows import NarrowRows
 from .pace import Pace
 from .progress import Progress
@@ -64,6 +64,7 @@ class Run:
             check_num_data(model, num_rows, batch_size is not None or replicas.num > 1)
             if narrow is None:
                 data = self._rows(model, *data)
+                check_kept_rows(model, *data[:2])
             else:
                 _check_narrow(narrow, model, objective)
             minibatches = Minibatches(

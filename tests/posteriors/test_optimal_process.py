@@ -7,9 +7,11 @@ import tensorflow as tf
 
 import gpflow_gi as gi
 from gpflow_gi.architectures import build_deep_gp
+from gpflow_gi.core.linalg import row_blocks
 from gpflow_gi.core.random import as_seed, fold_in
-from gpflow_gi.layers import DenseLayer, GPLayer
+from gpflow_gi.layers import DenseLayer, GPLayer, Residual
 from gpflow_gi.models import DeepGP
+from gpflow_gi.persistence.checking import check_model
 from gpflow_gi.posteriors import FullGaussian, GlobalInducing, LocalInducing, Optimal
 
 N, D, M = 12, 2, 5
@@ -168,8 +170,8 @@ def test_rows_in_blocks_are_all_rows(lower, data, monkeypatch):
     X, Y = data
     model = two_layers(X, Y, lower)
     whole = model.elbo((X, Y), 4, seed=0)
-    monkeypatch.setattr("gpflow_gi.posteriors.optimal.MOST_ENTRIES", 5 * 4 * M)
-    assert len(model.layers[-1].posterior._blocks(tf.zeros([4, N, D]))) == 3
+    monkeypatch.setattr("gpflow_gi.core.linalg.MOST_ENTRIES", 5 * 4 * M)
+    assert len(row_blocks(tf.zeros([4, N, D]), M)) == 3
     np.testing.assert_allclose(model.elbo((X, Y), 4, seed=0), whole, rtol=1e-10)
 
 
@@ -199,15 +201,85 @@ def test_gradients_pass_through_the_data(lower, data):
 
 
 def test_a_process_may_be_below_a_last_layer_of_weights(data):
+    """Its weights are those of regression on the means of the rows."""
     X, Y = data
     likelihood = gpflow.likelihoods.Gaussian(NOISE)
     hidden = GPLayer(kernel(), 3, GlobalInducing(M, 3))
     layers = [hidden, DenseLayer(3, 1, Optimal(X, Y, likelihood))]
     model = DeepGP(layers, likelihood, num_data=N, inducing_inputs=X[:M])
-    weights = model.log_importance_weights((X, Y), 2000, seed=0).numpy()
-    bound = gi.bounds.estimate_elbo(model, (X, Y), 2000)
-    error = np.hypot(bound.standard_error, weights.std() / np.sqrt(len(weights)))
-    assert abs(weights.mean() - bound.value) < 4.0 * error
+    propagated = model.propagate(D, 1, as_seed(0))
+    F = propagated.hidden[0].means(tf.constant(X)).numpy()
+    Phi = np.hstack([F, np.ones((N, 1))]) / 2.0  # a fan-in of four
+    B = np.eye(4) + Phi.T @ Phi / NOISE
+    new = np.random.default_rng(0).normal(size=(3, 3))
+    rows = np.hstack([new, np.ones((3, 1))]) / 2.0
+    mean, variance = propagated.last.predict(tf.constant(new))
+    np.testing.assert_allclose(mean, rows @ np.linalg.solve(B, Phi.T @ Y) / NOISE, rtol=1e-8)
+    expected = np.sum(rows * np.linalg.solve(B, rows.T).T, axis=1)
+    np.testing.assert_allclose(variance[:, 0], expected, rtol=1e-8)
+
+
+def local_below_global(X, Y):
+    """A local layer of much uncertainty, below an optimal one at global inducing points."""
+    likelihood = gpflow.likelihoods.Gaussian(NOISE)
+    q_sqrt = np.tile(0.7 * np.eye(3), (D, 1, 1))
+    lower = GPLayer(kernel(), D, LocalInducing(X[:3], D, q_sqrt=q_sqrt))
+    upper = GPLayer(kernel(), 1, Optimal(X, Y, likelihood, num_inducing=M))
+    return DeepGP([lower, upper], likelihood, num_data=N, inducing_inputs=X[-M:])
+
+
+@pytest.mark.parametrize("make", [two_layers, local_below_global])
+def test_functions_have_the_moments_of_predictions(make, data):
+    X, Y = data
+    model, S = make(X, Y), 2000
+    X_new = X[:3] + 0.2
+    functions = model.sample_functions(S, seed=0)
+    assert functions.is_pathwise == (make is two_layers)
+    f = functions(X_new).numpy()[..., 0]
+    moments = np.array([np.stack(model.predict_f(X_new, 500, seed=s)) for s in range(4)])
+    mean, variance = moments.mean(axis=0)[..., 0]
+    spread = moments.std(axis=0)[..., 0] / np.sqrt(3)
+    errors = np.hypot(f.std(axis=0) / np.sqrt(S), spread[0])
+    assert np.all(np.abs(f.mean(axis=0) - mean) < 5.0 * errors)
+    squares = np.square(f - f.mean(axis=0))
+    errors = np.hypot(squares.std(axis=0) / np.sqrt(S), spread[1])
+    assert np.all(np.abs(squares.mean(axis=0) - variance) < 5.0 * errors)
+
+
+def test_values_at_the_inducing_inputs_count_for_the_means(data):
+    """Those which a local layer leaves open, and draws for the layer above."""
+    X, Y = data
+    model = local_below_global(X, Y)
+    (hidden,) = model.propagate(D, 1, as_seed(0)).hidden
+    U = tf.convert_to_tensor(model.inducing_inputs)
+    np.testing.assert_allclose(hidden.means(U), hidden.rows(U, as_seed(1)), atol=1e-2)
+
+
+def test_three_layers_and_blocks_take_the_means_of_all(data):
+    X, Y = data
+    likelihood = gpflow.likelihoods.Gaussian(NOISE)
+
+    def chain():
+        return [
+            GPLayer(kernel(), D, FullGaussian(M, q_sqrt=np.tile(0.5 * np.eye(M), (D, 1, 1))))
+            for _ in range(2)
+        ]
+
+    for hidden in (chain(), [Residual(chain())]):
+        last = GPLayer(kernel(), 1, Optimal(X, Y, likelihood, num_inducing=M))
+        model = DeepGP([*hidden, last], likelihood, num_data=N, inducing_inputs=X[:M])
+        drawn = model.propagate(D, 1, as_seed(0))
+        F = tf.constant(X)
+        for layer in drawn.hidden:
+            F = layer.means(F)
+        expected = last.condition_on_rows(drawn.inducing, F)
+        new = tf.constant(X[:3] + 0.3)
+        for one, two in zip(drawn.last.predict(new), expected.predict(new), strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-9)
+    inner = drawn.hidden[0]._chains[0]
+    np.testing.assert_allclose(
+        inner[1].means(inner[0].means(tf.constant(X))) + X, drawn.hidden[0].means(tf.constant(X))
+    )
 
 
 def test_a_value_that_is_not_finite_is_found_in_the_last_layer(data):
@@ -220,14 +292,13 @@ def test_a_value_that_is_not_finite_is_found_in_the_last_layer(data):
 
 def test_builders_choose_the_inducing_inputs(data):
     X, Y = data
-    for lower in ("full", "global"):
+    for lower in ("full", "global", "prior"):
         last = build_deep_gp(X, Y, inference=[lower, "optimal"], num_inducing=M).layers[-1]
         assert last.posterior.inducing_inputs is None
         assert last.posterior.uses_global_inducing
-    for lower in ("local", "prior"):
-        model = build_deep_gp(X, Y, inference=[lower, "optimal"], num_inducing=M)
-        assert model.inducing_inputs is None
-        assert model.layers[-1].posterior.inducing_inputs.shape == (M, D)
+    model = build_deep_gp(X, Y, inference=["local", "optimal"], num_inducing=M)
+    assert model.inducing_inputs is None
+    assert model.layers[-1].posterior.inducing_inputs.shape == (M, D)
     (layer,) = build_deep_gp(X, Y, num_layers=1, inference="optimal", num_inducing=M).layers
     assert layer.posterior.inducing_inputs.shape == (M, D)
 
@@ -251,6 +322,54 @@ def test_training_and_files(lower, data, tmp_path):
         np.testing.assert_array_equal(one, two)
     functions = model.sample_functions(3, seed=0)
     np.testing.assert_allclose(functions(X)[:, :2], functions(X[:2]), rtol=1e-8)
+
+
+def test_other_data_than_those_it_holds_are_refused(data):
+    X, Y = data
+    model = two_layers(X, Y)
+    for other in ((X, Y[::-1].copy()), (X[::-1].copy(), Y)):
+        with pytest.raises(ValueError, match="holds other rows than the data"):
+            gi.fit(model, other, steps=1, progress=False)
+    weighted = gi.objectives.WeightedBound(np.ones(N))
+    with pytest.raises(ValueError, match="takes all rows with equal weights"):
+        gi.fit(model, (X, Y), steps=1, objective=weighted, progress=False)
+
+
+@pytest.mark.slow
+def test_estimators_keep_the_rows_of_a_warm_start(data):
+    X, Y = data
+    estimator = gi.estimators.DeepGPRegressor(
+        inference=["full", "optimal"], num_inducing=M, steps=20, warm_start=True, random_state=0
+    )
+    estimator.fit(X, Y[:, 0])
+    estimator.fit(X, Y[:, 0])
+    with pytest.raises(ValueError, match="must be the 12 rows of the earlier training"):
+        estimator.fit(X[:8], Y[:8, 0])
+    with pytest.raises(ValueError, match="holds other rows than the data"):
+        estimator.fit(X, -Y[:, 0])
+    with pytest.raises(ValueError, match="equal weights"):
+        clone = gi.estimators.DeepGPRegressor(inference=["full", "optimal"], num_inducing=M)
+        clone.fit(X, Y[:, 0], sample_weight=np.linspace(0.1, 1.0, N))
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("num_inducing", None),
+        ("num_inducing", -1),
+        ("inducing_inputs", "no"),
+        ("rows", tf.constant(np.full((N, D), np.nan))),
+        ("rows", tf.zeros([N - 1, D], tf.float64)),
+        ("_targets", tf.zeros([N, 1], tf.float32)),
+        ("_targets", tf.zeros([N, 2], tf.float64)),
+    ],
+)
+def test_files_with_other_contents_are_refused(name, value, data):
+    model = two_layers(*data)
+    check_model(model)
+    setattr(model.layers[-1].posterior, name, value)
+    with pytest.raises((ValueError, TypeError)):
+        check_model(model)
 
 
 def test_what_does_not_fit_is_refused(data):

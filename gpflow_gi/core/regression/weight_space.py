@@ -63,6 +63,7 @@ class WeightSpaceRegression(WeightGaussian):
 
         :param G: Phi^T Lambda Phi, [K, K] or [S, K, K].
         :param c: Phi^T Lambda V, [K, P] or [S, K, P].
+        :return: q(z).
         """
         q = cls.__new__(cls)
         q._shared = True
