@@ -14,7 +14,6 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ..core.validation import is_one_of, refuse_masked, shown, true_or_false
 from ..datasets import Standardiser
 from ..datasets.new_rows import typed_rows
-from ..posteriors.optimal import optimal_of
 from . import frames
 
 if TYPE_CHECKING:
@@ -74,6 +73,7 @@ class Estimator(BaseEstimator):
         from ..benchmark.train import inducing_for, train_by
         from ..core.validation import positive_integer, positive_number
         from ..objectives import WeightedBound
+        from ..posteriors.optimal import optimal_of
         from ..training import NoRise
 
         learning_rate = positive_number("learning_rate", self.learning_rate)

@@ -1,0 +1,63 @@
+"""Deep GPs of two layers with an optimal last layer, on the first split, beside the others.
+
+python docs/results/optimal-gp/table.py
+
+Reads records.csv here and in ../standard, and prints the tables of docs/results/README.md.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+HERE = Path(__file__).resolve().parent
+
+FORMS = ("", "-unshared", "-whitened", "-full")
+"""Suffixes of the forms of global inducing points. That with the best bound counts."""
+
+ROWS = ("dgp-local-2", "best form", "dgp-local-2-optimal", "best form, optimal")
+
+
+def trials() -> pd.DataFrame:
+    """Trials of split 0 at each method's best rate: an index of dataset and method."""
+    tables = [pd.read_csv(HERE / name) for name in ("records.csv", "../standard/records.csv")]
+    table = pd.concat(tables)
+    is_used = (table["status"] == "done") & table["used"].astype(bool) & (table["split"] == 0)
+    return table[is_used].set_index(["dataset", "method"]).sort_index()
+
+
+def best_form(found: pd.DataFrame, dataset: str, suffix: str) -> str | None:
+    """The form of global inducing points with the best bound; None without trials."""
+    bounds = found.loc[dataset, "elbo"]
+    names = [f"dgp-global-2{form}{suffix}" for form in FORMS]
+    names = [name for name in names if name in bounds.index]
+    return max(names, key=lambda name: bounds[name]) if names else None
+
+
+def compared(metric: str) -> pd.DataFrame:
+    """A metric of both forms, with and without an optimal last layer: a column for each set."""
+    found = trials()
+    columns = {}
+    for dataset in pd.read_csv(HERE / "records.csv")["dataset"].unique():
+        values = found.loc[dataset, metric]
+        names = {
+            "dgp-local-2": "dgp-local-2",
+            "best form": best_form(found, dataset, ""),
+            "dgp-local-2-optimal": "dgp-local-2-optimal",
+            "best form, optimal": best_form(found, dataset, "-optimal"),
+        }
+        columns[dataset] = [values.get(names[row]) for row in ROWS]
+    return pd.DataFrame(columns, index=list(ROWS), dtype=float)
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """The table as the page has it."""
+    lines = [f"| | {' | '.join(table.columns)} |", "|---" * (len(table.columns) + 1) + "|"]
+    for name, row in table.iterrows():
+        cells = ["" if pd.isna(value) else f"{value:.3f}" for value in row]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    for metric in ("elbo", "log_density"):
+        print(markdown(compared(metric)), end="\n\n")
