@@ -496,6 +496,8 @@ def test_what_is_said_of_a_precision_of_each_unit():
 # ------------------------------------------------------------------- each method at its best rate
 
 OF_STANDARD = RESULTS / "standard"
+OPTIMAL_IS_BETTER = ["boston", "concrete", "energy", "yacht", "naval"]
+
 NINE_SETS = "boston concrete energy kin8nm naval power protein wine yacht".split()
 
 
@@ -594,6 +596,64 @@ def test_what_is_said_of_published_densities(figures):
     names = list(best.index[best.str.startswith("SGHMC")])
     said = f"SGHMC, which samples, has the best published deep GPs on {', '.join(names[:-1])} and"
     assert f"{said} {names[-1]}." in WORDS
+
+
+@pytest.fixture(scope="module")
+def optimal():
+    spec = importlib.util.spec_from_file_location("table", RESULTS / "optimal-gp" / "table.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    "heading, metric",
+    [
+        ("The bounds with and without an optimal last layer:", "elbo"),
+        ("The test log densities with and without it:", "log_density"),
+    ],
+)
+def test_optimal_last_layers(optimal, heading, metric):
+    table = optimal.markdown(optimal.compared(metric))
+    assert table == TEXT[TEXT.index(heading) + len(heading) :].strip().split("\n\n")[0]
+
+
+def test_what_is_said_of_optimal_last_layers(optimal, figures):
+    bounds, densities = optimal.compared("elbo"), optimal.compared("log_density")
+    best, plain = bounds.loc["best form, optimal"], bounds.loc["best form"]
+    gain = best - plain
+    assert list(gain.index[gain > 0]) == OPTIMAL_IS_BETTER
+    parts = [f"{gain[name]:.3f} on {name}" for name in OPTIMAL_IS_BETTER]
+    said = f"raises the bound of the best form by {', '.join(parts[:-1])} and {parts[-1]}"
+    assert said in WORDS
+    parts = [f"{-gain[name]:.3f} on {name}" for name in gain.index[gain < 0]]
+    assert f"and lowers it by {', '.join(parts[:-1])} and {parts[-1]}; these" in WORDS
+    ahead = best - bounds.loc["dgp-local-2"]
+    behind = [f"{-ahead[name]:.3f} on {name}" for name in ahead.index[ahead < 0]]
+    *names, last = ahead.index[ahead > 0]
+    said = f"behind `dgp-local-2` by {' and '.join(behind)}, and ahead on {', '.join(names)} and"
+    assert f"{said} {last}." in WORDS
+    ours = bounds.loc["dgp-local-2-optimal"]
+    assert abs(best["naval"] - ours["naval"]) < 0.03 and abs(best - ours)["concrete"] < 0.005
+    assert f"global ones are ahead by {best['boston'] - ours['boston']:.3f}." in WORDS
+    free = optimal.trials().loc["yacht", "dgp-global-2-full-optimal"]
+    said = (
+        f"whose bound is {free['elbo']:.3f} and whose test log density {free['log_density']:.3f}."
+    )
+    assert said in WORDS and free["elbo"] < best["yacht"]
+    assert free["log_density"] > densities.loc["best form, optimal", "yacht"] + 0.5
+    trained = figures.records()["elbo"]
+    assert min(best["naval"], ours["naval"]) > trained["naval", "gp", 0]
+    naval = bounds["naval"]
+    said = "from {:.3f} and {:.3f} to {:.3f} and {:.3f}"
+    order = ("dgp-local-2", "best form", "dgp-local-2-optimal", "best form, optimal")
+    assert said.format(*naval[list(order)]) in WORDS
+    published = figures.published_densities().loc["naval"].drop("best_table", errors="ignore")
+    said = f"{densities['naval'][list(order)[2:]].min():.2f}, and the highest published one is"
+    assert f"{said} {published.max():.2f}" in WORDS
+    trials = optimal.trials()["seconds"]
+    seconds = trials["naval", optimal.best_form(optimal.trials(), "naval", "-optimal")]
+    assert f"a trial on naval took {seconds:.0f} seconds" in WORDS
 
 
 @pytest.mark.parametrize(
