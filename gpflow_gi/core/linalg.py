@@ -71,15 +71,16 @@ MOST_ENTRIES = 2**25
 float64. Gradients keep all of them."""
 
 
-def row_blocks(X: tf.Tensor, num_columns: int) -> list[slice]:
-    """Parts of the rows of `X`, so few that a matrix with one row for each fits into memory.
+def row_blocks(num_rows: int, num_columns: int, *arrays: tf.Tensor) -> list[slice]:
+    """Parts of N rows, so small that a matrix with one row for each fits into memory.
 
-    :param X: [N, D] or [S, N, D], N known.
+    :param num_rows: N.
     :param num_columns: the number of columns of that matrix.
+    :param arrays: tensors of rank 2 or 3; one of rank 3 has S samples, as the matrix then has.
     """
-    samples = X.shape[0] or 1 if X.shape.rank == 3 else 1
+    samples = max([1, *(array.shape[0] or 1 for array in arrays if array.shape.rank == 3)])
     size = max(MOST_ENTRIES // (samples * num_columns), 1)
-    return [slice(start, start + size) for start in range(0, X.shape[-2], size)]
+    return [slice(start, start + size) for start in range(0, num_rows, size)]
 
 
 def flat_rows(X: tf.Tensor) -> tf.Tensor:

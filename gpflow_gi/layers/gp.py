@@ -375,9 +375,8 @@ class _ProcessDraw:
         return mean + tf.sqrt(self.basis.residual_variance(X, A))[..., None] * eps
 
     def means(self, X: tf.Tensor) -> tf.Tensor:
-        # S samples of either make S matrices.
-        like = X if X.shape.rank == 3 else tf.broadcast_to(X, [*self.z.shape[:-2], *X.shape])
-        blocks = [X[..., rows, :] for rows in linalg.row_blocks(like, self.z.shape[-2])]
+        rows = linalg.row_blocks(X.shape[-2], self.z.shape[-2], X, self.basis.inputs)
+        blocks = [X[..., block, :] for block in rows]
         if self.basis.parent is not None:
             values = [linalg.transposed_product(self.basis(block), self.z) for block in blocks]
         else:

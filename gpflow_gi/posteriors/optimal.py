@@ -164,7 +164,7 @@ class Optimal(Posterior):
         # q(z) = N(B^-1 c, B^-1) with B = I + A A^T / variance and c = A (Y - m) / variance
         residuals = (self._targets - means)[..., outputs]
         grams, products = [], []
-        for block in row_blocks(rows, self.num_inducing or 1):
+        for block in row_blocks(self.num_rows, self.num_inducing or 1, rows, basis.inputs):
             A = basis(rows[..., block, :])
             grams.append(tf.matmul(A, A, transpose_b=True))
             products.append(product(A, residuals[..., block, :]))
