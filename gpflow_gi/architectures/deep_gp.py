@@ -100,7 +100,7 @@ def build_deep_gp(
         :class:`~gpflow_gi.posteriors.FullGaussian`. Hidden layers like that below a global one,
         ``["full", "global"]``, had a better bound than "global" alone on six of nine sets (two
         layers, one split each): see the page on results. The last of a list may be "optimal", the
-        best Gaussian given all rows and the layers below, for Gaussian noise:
+        best Gaussian given the layers below and the means of all rows there, for Gaussian noise:
         :class:`~gpflow_gi.posteriors.Optimal`, at the global inducing points, or at points of its
         own if all layers below have local ones. Each step then needs all rows.
     :param num_inducing: M, for every layer; at most the number of different rows of X.

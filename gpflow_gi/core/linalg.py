@@ -67,14 +67,14 @@ def not_below_zero(variance: tf.Tensor) -> tf.Tensor:
 
 
 MOST_ENTRIES = 2**25
-"""Largest number of entries of a matrix of all samples that predictions form at once: 256 MiB in
-float64. Gradients keep all of them."""
+"""Largest number of entries of a matrix of all samples that is formed at once: 256 MiB in float64.
+Gradients keep those of all parts."""
 
 
 def row_blocks(num_rows: int, num_columns: int, *arrays: tf.Tensor) -> list[slice]:
-    """Parts of N rows, so small that a matrix with one row for each fits into memory.
+    """Slices of N rows: a matrix with one row for each row of a slice fits into memory.
 
-    :param num_rows: N.
+    :param num_rows: the number of rows, N.
     :param num_columns: the number of columns of that matrix.
     :param arrays: tensors of rank 2 or 3; one of rank 3 has S samples, as the matrix then has.
     """

@@ -230,10 +230,10 @@ def propagate_inducing(
 
 
 def learns_from_inducing(layers: Sequence[Layer | Deterministic]) -> bool:
-    """True if the last layer's rows depend on values that a layer's q leaves open.
+    """True if the means of the data's rows depend on more than each layer's q.
 
-    A layer whose q is not at the inducing inputs is conditioned on its values there, if a layer
-    above uses them; so are the means of the data's rows.
+    A layer whose q is not at the global inducing inputs is also conditioned on its values there, if
+    a layer above uses them.
     """
     if cast(Layer, layers[-1]).posterior.rows is None:
         return False

@@ -30,7 +30,7 @@ class Optimal(Posterior):
     In a GP layer q(z) is the optimal Gaussian of Titsias (2009) at its inducing inputs, which are
     the model's global ones, drawn through the layers below, or its own. Below it there may be GP
     layers too. Given their inducing outputs, the rows of F are still random: q(z) takes their
-    means, E[F | u], and is optimal if F does not vary around these.
+    means, passed from layer to layer, and is optimal if F does not vary around these.
 
     There is nothing to learn in it but its own inducing inputs, if it has any. Each step and each
     prediction pushes all N rows through the layers below; the bound is then one for minibatches
