@@ -102,7 +102,7 @@ class Layer(gpflow.Module, ABC):
     ) -> ConditionedLayer:
         """The layer's posterior, given the activations of the data's rows too.
 
-        For posteriors with :attr:`~gpflow_gi.posteriors.base.Posterior.rows`.
+        For posteriors with ``rows``, as :class:`~gpflow_gi.posteriors.Optimal` has.
 
         :param U: as in :meth:`condition`.
         :param F: the mean activations of these rows, given the layers below, [N, D] or [S, N, D].
