@@ -624,6 +624,26 @@ def by_set(numbers):
     return f"{', '.join(parts)} and {last}" if parts else last
 
 
+def test_five_splits_of_optimal_last_layers(figures):
+    every = pd.read_csv(RESULTS / "optimal-gp" / "records.csv")
+    every = every[every["used"].astype(bool)].set_index(["dataset", "method", "split"])
+    said = {}
+    for metric in figures.METRICS:
+        for other in ("dgp-local-2", "dgp-global-2-full"):
+            values = []
+            for name in ("boston", "concrete"):
+                ours = every[metric][name, "dgp-global-2-full-optimal"]
+                gap = (ours - figures.records()[metric][name, other]).dropna()
+                assert len(gap) == 5
+                values += [gap.mean(), gap.sem()]
+            said[metric, other] = "{:.4f} ± {:.4f} and {:.4f} ± {:.4f}".format(*values)
+    local, full = said["elbo", "dgp-local-2"], said["elbo", "dgp-global-2-full"]
+    assert f"minus that of `dgp-local-2` is {local}, and minus that of" in WORDS
+    assert f"`dgp-global-2-full` {full}." in WORDS
+    density = said["log_density", "dgp-local-2"]
+    assert f"test log density minus that of `dgp-local-2` is {density}." in WORDS
+
+
 def test_what_is_said_of_optimal_last_layers(optimal, figures):
     bounds, densities = optimal.compared("elbo"), optimal.compared("log_density")
     trials = optimal.trials()
