@@ -99,7 +99,7 @@ def _check_optimal(
         )
     if any(isinstance(layer, RowLatents) for layer in hidden):
         raise ValueError(
-            "The posterior Optimal draws the data's rows from the layers below, but one of these "
+            "The posterior Optimal takes the means of the data's rows, but one of the layers below "
             "has latent variables of each row. Give the last layer GlobalInducing."
         )
     if posterior.likelihood is not likelihood:

@@ -29,8 +29,8 @@ class Posterior(gpflow.Module, ABC):
     """M, or None if the posterior has no pseudo-data."""
 
     rows: tf.Tensor | None = None
-    """Rows of the data, [N, D], if q(z) depends on their activations instead of the inducing
-    points': for the last layer of a model."""
+    """Rows of the data, [N, D], if q(z) depends on their activations: for the last layer of a
+    model."""
 
     output_dim: int | tuple[int, ...] | None
     """P, or (H, W, P) of a convolution's images; None if any number is possible."""
