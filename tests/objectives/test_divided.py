@@ -152,6 +152,7 @@ def test_a_checkpoint_is_of_one_way(tmp_path):
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_training():
     X = np.linspace(-1.0, 1.0, 40)[:, None]
     Y = np.sign(X)
