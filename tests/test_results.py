@@ -501,13 +501,18 @@ OPTIMAL_IS_BETTER = ["boston", "concrete", "energy", "yacht", "naval"]
 NINE_SETS = "boston concrete energy kin8nm naval power protein wine yacht".split()
 
 
-@pytest.fixture(scope="module")
-def figures():
-    """The script that compares the trials at the budget `standard`."""
-    spec = importlib.util.spec_from_file_location("figures", OF_STANDARD / "figures.py")
+def script(folder, name):
+    """A script of docs/results, as a module."""
+    spec = importlib.util.spec_from_file_location(Path(name).stem, RESULTS / folder / name)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def figures():
+    """The script that compares the trials at the budget `standard`."""
+    return script("standard", "figures.py")
 
 
 def test_means_at_best_rates():
@@ -602,10 +607,7 @@ def test_what_is_said_of_published_densities(figures):
 
 @pytest.fixture(scope="module")
 def optimal():
-    spec = importlib.util.spec_from_file_location("table", RESULTS / "optimal-gp" / "table.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("optimal-gp", "table.py")
 
 
 @pytest.mark.parametrize(
@@ -691,6 +693,56 @@ def test_what_is_said_of_optimal_last_layers(optimal, figures):
     # On the first page:
     assert f"{gain['naval']:.2f}" == "1.38" and f"{gain.drop('naval').max():.3f}" == "0.021"
     assert min(gained["naval"], gain["naval"]) > 1 and 0.02 < -last["naval"] < 0.03
+
+
+@pytest.fixture(scope="module")
+def warm_up():
+    return script("warm-up", "table.py")
+
+
+def test_tables_of_warm_ups(warm_up):
+    headings = "The first split, each method at its best rate of three:", "Energy, means over five"
+    for heading, table in zip(headings, warm_up.page_tables(), strict=True):
+        after = TEXT[TEXT.index(heading) :]
+        assert table == after[after.index("\n\n") :].strip().split("\n\n")[0]
+
+
+def test_what_is_said_of_warm_ups(warm_up):
+    short, long = (trials.loc["energy"] for trials in warm_up.both().values())
+
+    def gap(metric, ours, theirs):
+        values = (ours[metric] - theirs[metric]).dropna()
+        assert list(values.index) == list(range(5))
+        return values
+
+    local, full = "dgp-local-2", "dgp-global-2-full"
+    gained = gap("elbo", long.loc[local], short.loc[local])
+    density = gap("log_density", long.loc[local], short.loc[local])
+    assert sum(gained > 0) == 4
+    said = f"on four of five splits, by {gained.mean():.3f} ± {gained.sem():.3f} in the mean, and"
+    said += f" their test log density by {density.mean():.3f} ± {density.sem():.3f}."
+    assert said in WORDS
+    assert abs(gap("elbo", long.loc[full], short.loc[full])).max() < 0.005
+    every = pd.read_csv(RESULTS / "warm-up" / "records.csv")
+    of_rates = every.query("dataset == 'energy' and split == 0").groupby("method")["elbo"]
+    reached = of_rates.get_group(f"{full}-optimal")
+    assert len(reached) == 3
+    said = f"reaches {reached.min():.3f} to {reached.max():.3f} at the three rates of the first"
+    said += f" split, where a short warm-up ends at {short['elbo'][f'{full}-optimal', 0]:.3f}."
+    assert said in WORDS
+    ahead = gap("elbo", long.loc[f"{full}-optimal"], long.loc[local])
+    assert ahead.min() > 0
+    assert f"a long warm-up, is {ahead.mean():.4f} ± {ahead.sem():.4f} over five" in WORDS
+    density = gap("log_density", long.loc[f"{full}-optimal"], long.loc[local])
+    assert f"densities is {density.mean():.3f} ± {density.sem():.3f}." in WORDS
+
+
+def test_all_forms_with_two_layers():
+    forms = script("standard", "all_forms.py")
+    table = forms.markdown()
+    heading = "not corrected for the number of sets).\n\n"
+    assert TEXT.count(heading) == 1
+    assert table == TEXT[TEXT.index(heading) :].removeprefix(heading).split("\n\n")[0]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,88 @@
+"""Local against global inducing points in two layers, with all forms that have five splits.
+
+python docs/results/standard/all_forms.py
+
+Reads records.csv here, in ../optimal-gp and in ../warm-up, and prints the table of
+docs/results/README.md.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+from scipy import stats
+
+HERE = Path(__file__).resolve().parent
+
+FOLDERS = (".", "../optimal-gp", "../warm-up")
+
+CHANGES = {"kl_warmup=3000": "long warm-up", "steps=3000": "3000 steps"}
+"""Changes of the budget, as records and the page name them."""
+
+SPLITS = range(5)
+
+METRICS = {"elbo": "bound", "log_density": "test log density"}
+
+
+def name_of(method: str, budget: str) -> str:
+    """A method and the changes of its budget, as on the page."""
+    changes = [words for setting, words in CHANGES.items() if setting in budget]
+    return ", ".join([method, *changes])
+
+
+def candidates() -> pd.DataFrame:
+    """Trials at each method's best rate: an index of dataset and name, columns metric and split.
+
+    Those of two layers with local ones alone, or with global inducing points, on all five splits.
+    """
+    table = pd.concat([pd.read_csv(HERE / folder / "records.csv") for folder in FOLDERS])
+    is_compared = (table["method"] == "dgp-local-2") | table["method"].str.startswith(
+        "dgp-global-2"
+    )
+    table = table[is_compared & (table["status"] == "done") & table["used"].astype(bool)]
+    table = table[table["split"].isin(SPLITS)]
+    names = [name_of(*row) for row in zip(table["method"], table["budget"], strict=True)]
+    table = table.assign(name=names).set_index(["dataset", "name", "split"])
+    return table[list(METRICS)].unstack("split").dropna()
+
+
+def best_of(trials: pd.DataFrame, dataset: str, family: str) -> str:
+    """The name with the best mean bound over the five splits."""
+    means = trials.loc[dataset]["elbo"].mean(axis=1)
+    return str(means[means.index.str.startswith(f"dgp-{family}-2")].idxmax())
+
+
+def comparisons() -> pd.DataFrame:
+    """Names, and the means, standard errors and p-values of global minus local: a row a set."""
+    trials = candidates()
+    rows = {}
+    for dataset in trials.index.unique("dataset"):
+        names = {family: best_of(trials, dataset, family) for family in ("local", "global")}
+        row: dict[str, object] = dict(names)
+        for metric in METRICS:
+            ours, theirs = (trials.loc[(dataset, names[f]), metric] for f in ("global", "local"))
+            gap = (ours - theirs).astype(float)
+            row[f"{metric}_local"], row[f"{metric}_global"] = theirs.mean(), ours.mean()
+            row[metric], row[f"{metric}_error"] = gap.mean(), gap.sem()
+            row[f"{metric}_p"] = stats.ttest_1samp(gap, 0.0).pvalue
+        rows[dataset] = row
+    return pd.DataFrame(rows).T
+
+
+def markdown() -> str:
+    """The table as the page has it."""
+    heads = ["", "local", "global", "bound, local", "bound, global"]
+    heads += [f"{name}: global minus local" for name in METRICS.values()]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for dataset, row in comparisons().iterrows():
+        cells = [dataset, *(row[f].split("-2", 1)[1].strip("-, ") for f in ("local", "global"))]
+        cells += [f"{row[f'elbo_{family}']:.3f}" for family in ("local", "global")]
+        for metric in METRICS:
+            cell = f"{row[metric]:.4f} ± {row[f'{metric}_error']:.4f}"
+            cells.append(f"**{cell}**" if row[f"{metric}_p"] < 0.05 else cell)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(markdown())
+    print(comparisons()[[f"{metric}_p" for metric in METRICS]])

@@ -1,0 +1,86 @@
+"""Deep GPs of two layers after a short and a long KL warm-up.
+
+python docs/results/warm-up/table.py
+
+Reads records.csv here, in ../standard and in ../optimal-gp, and prints the tables of
+docs/results/README.md.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+HERE = Path(__file__).resolve().parent
+
+SHORT, LONG = 150, 3000
+"""Steps of the warm-ups, of 10,000 in all."""
+
+METRICS = {"elbo": "bound", "log_density": "test log density"}
+
+
+def used_trials(*names: str) -> pd.DataFrame:
+    """Trials of 10,000 steps at each method's rate: an index of dataset, method and split."""
+    table = pd.concat([pd.read_csv(HERE / name) for name in names])
+    whole = ~table["budget"].str.contains("steps=")
+    table = table[(table["status"] == "done") & table["used"].astype(bool) & whole]
+    return table.set_index(["dataset", "method", "split"]).sort_index()
+
+
+def both() -> dict[int, pd.DataFrame]:
+    """Trials by the number of steps of their warm-up."""
+    return {
+        SHORT: used_trials("../standard/records.csv", "../optimal-gp/records.csv"),
+        LONG: used_trials("records.csv"),
+    }
+
+
+def first_splits() -> pd.DataFrame:
+    """Bounds and densities of split 0: a row for each set and method with a long warm-up."""
+    trials = both()
+    rows = trials[LONG].xs(0, level="split").index
+    columns = {
+        (metric, steps): [found[metric].get((*row, 0)) for row in rows]
+        for metric in METRICS
+        for steps, found in trials.items()
+    }
+    return pd.DataFrame(columns, index=rows, dtype=float)
+
+
+def several_splits(dataset: str) -> pd.DataFrame:
+    """Means and standard errors over the splits of a set, as the page has them."""
+    trials = both()
+    methods = trials[LONG].loc[dataset].index.unique("method")
+    rows = {}
+    for method in methods:
+        for steps, found in trials.items():
+            values = found.loc[dataset].reindex([(method, i) for i in range(5)])
+            if values["elbo"].notna().all():
+                rows[method, steps] = {
+                    metric: f"{values[metric].mean():.3f} ± {values[metric].sem():.3f}"
+                    for metric in METRICS
+                }
+    return pd.DataFrame(rows).T
+
+
+def markdown(table: pd.DataFrame, names: list[str]) -> str:
+    """The table as the page has it: its index, of two levels, and its columns."""
+    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+    for index, row in table.iterrows():
+        cells = [value if isinstance(value, str) else f"{value:.3f}" for value in row]
+        cells = ["" if cell == "nan" else cell for cell in cells]
+        lines.append(f"| {' | '.join(map(str, [*index, *cells]))} |")
+    return "\n".join(lines)
+
+
+def page_tables() -> list[str]:
+    """The tables of the page."""
+    heads = [f"{name}, {steps} steps" for name in METRICS.values() for steps in (SHORT, LONG)]
+    energy = ["", "steps of warm-up", *METRICS.values()]
+    return [
+        markdown(first_splits(), ["", "", *heads]),
+        markdown(several_splits("energy"), energy),
+    ]
+
+
+if __name__ == "__main__":
+    print(*page_tables(), sep="\n\n")
