@@ -745,6 +745,29 @@ def test_all_forms_with_two_layers():
     assert table == TEXT[TEXT.index(heading) :].removeprefix(heading).split("\n\n")[0]
 
 
+def test_what_is_said_of_all_forms(optimal):
+    found = script("standard", "all_forms.py").comparisons()
+    gaps = {metric: found[metric].astype(float) for metric in ("elbo", "log_density")}
+    assert len(found) == 8 and all((gap > 0.001).sum() == 7 for gap in gaps.values())
+    assert abs(gaps["elbo"]["wine"]) < 0.001 and abs(gaps["log_density"]["energy"]) < 0.001
+    p = found["elbo_p"].astype(float).sort_values()
+    assert (p < 0.05).sum() == 6
+    holm = (p * range(len(p), 0, -1)).cummax()
+    corrected = ["boston", "concrete", "energy", "naval", "power"]
+    assert sorted(holm.index[holm < 0.05]) == corrected
+    densities = found["log_density_p"].astype(float)
+    assert list(densities.index[densities < 0.05]) == ["kin8nm", "naval", "power"]
+    by_optimal = found["global"].str.contains("optimal")
+    assert list(by_optimal.index[by_optimal]) == ["boston", "concrete", "energy", "naval"]
+    assert list(found.index[found["local"].str.contains("long")]) == ["energy"]
+    first = optimal.trials()["elbo"]["naval"]
+    of_layers = first[first.index.str.startswith("dgp")]
+    assert of_layers.idxmax() == "dgp-local-2-optimal"
+    every = pd.read_csv(RESULTS / "optimal-gp" / "records.csv").query("dataset == 'naval'")
+    seconds = every.query("method == 'dgp-global-2-full-optimal'")["seconds"]
+    assert f"3000 steps on naval took {seconds.min():.0f} to {seconds.max():.0f} sec" in WORDS
+
+
 @pytest.mark.parametrize(
     "heading, metric, depth",
     [

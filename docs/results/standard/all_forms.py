@@ -74,7 +74,8 @@ def markdown() -> str:
     heads += [f"{name}: global minus local" for name in METRICS.values()]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for dataset, row in comparisons().iterrows():
-        cells = [dataset, *(row[f].split("-2", 1)[1].strip("-, ") for f in ("local", "global"))]
+        forms = (row[family].split("-2", 1)[1].strip("-, ") for family in ("local", "global"))
+        cells = [dataset, *(form or "usual" for form in forms)]
         cells += [f"{row[f'elbo_{family}']:.3f}" for family in ("local", "global")]
         for metric in METRICS:
             cell = f"{row[metric]:.4f} ± {row[f'{metric}_error']:.4f}"
