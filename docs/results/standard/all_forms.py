@@ -6,6 +6,7 @@ Reads records.csv here, in ../optimal-gp and in ../warm-up, and prints the table
 docs/results/README.md.
 """
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -24,9 +25,12 @@ METRICS = {"elbo": "bound", "log_density": "test log density"}
 
 
 def name_of(method: str, budget: str) -> str:
-    """A method and the changes of its budget, as on the page."""
-    changes = [words for setting, words in CHANGES.items() if setting in budget]
-    return ", ".join([method, *changes])
+    """A method and the changes of its budget, as on the page.
+
+    :raises KeyError: if a change has no name here.
+    """
+    changes = re.findall(r"\w+=[\w.]+", budget)
+    return ", ".join([method, *(CHANGES[change] for change in changes)])
 
 
 def candidates() -> pd.DataFrame:
@@ -38,7 +42,7 @@ def candidates() -> pd.DataFrame:
     is_compared = (table["method"] == "dgp-local-2") | table["method"].str.startswith(
         "dgp-global-2"
     )
-    table = table[is_compared & (table["status"] == "done") & table["used"].astype(bool)]
+    table = table[is_compared & (table["status"] == "done") & table["used"].eq(True)]
     table = table[table["split"].isin(SPLITS)]
     names = [name_of(*row) for row in zip(table["method"], table["budget"], strict=True)]
     table = table.assign(name=names).set_index(["dataset", "name", "split"])

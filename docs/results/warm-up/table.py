@@ -18,19 +18,22 @@ SHORT, LONG = 150, 3000
 METRICS = {"elbo": "bound", "log_density": "test log density"}
 
 
-def used_trials(*names: str) -> pd.DataFrame:
-    """Trials of 10,000 steps at each method's rate: an index of dataset, method and split."""
+def used_trials(changes: list[str], *names: str) -> pd.DataFrame:
+    """Trials at each method's rate: an index of dataset, method and split.
+
+    :param changes: those of the budget, and no others.
+    """
     table = pd.concat([pd.read_csv(HERE / name) for name in names])
-    whole = ~table["budget"].str.contains("steps=")
-    table = table[(table["status"] == "done") & table["used"].astype(bool) & whole]
+    is_budget = table["budget"].str.findall(r"\w+=[\w.]+").map(lambda found: found == changes)
+    table = table[(table["status"] == "done") & table["used"].eq(True) & is_budget]
     return table.set_index(["dataset", "method", "split"]).sort_index()
 
 
 def both() -> dict[int, pd.DataFrame]:
     """Trials by the number of steps of their warm-up."""
     return {
-        SHORT: used_trials("../standard/records.csv", "../optimal-gp/records.csv"),
-        LONG: used_trials("records.csv"),
+        SHORT: used_trials([], "../standard/records.csv", "../optimal-gp/records.csv"),
+        LONG: used_trials([f"kl_warmup={LONG}"], "records.csv"),
     }
 
 
