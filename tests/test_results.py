@@ -13,7 +13,7 @@ from scipy import stats
 
 from gpflow_gi import datasets
 from gpflow_gi.benchmark.report.published import read as read_published
-from gpflow_gi.experiments import study
+from gpflow_gi.experiments import images, study
 from gpflow_gi.experiments.global_local import MEASURES
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
@@ -195,6 +195,34 @@ def test_what_is_said_of_global_and_local(case, other, measure, factor, digits, 
     gain = factor * np.mean(np.subtract(runs["global"], runs[other]))
     assert f"{gain:.{digits}f}" == re.search(r"[\d.]+\d", said).group(0)
     assert said in " ".join(EXPERIMENTS.split())
+
+
+def test_the_tables_of_mnist():
+    results = json.loads((RESULTS / "mnist.json").read_text("utf-8"))
+    section = EXPERIMENTS.partition("\n### All of MNIST\n")[2].partition("\n## ")[0]
+    table, *_, of_sets = images.summary(results).split("\n\n")
+    for part in (table, of_sets):
+        assert "\n".join(f"    {line}" for line in part.splitlines()) in section
+    found = {one["method"]: one for one in results["networks"]}
+    bounds = [found[name]["elbo"]["mean"] for name in images.METHODS]
+    assert list(np.argsort(bounds)[::-1]) == [3, 1, 2, 0]
+    densities = [found[name]["log_density"] for name in ("global", "local")]
+    gap = densities[0]["mean"] - densities[1]["mean"]
+    assert gap < densities[0]["standard_error"]
+    local, ours = (found[f"deep GP, {name}"] for name in ("local", "global"))
+    gap = local["elbo"]["mean"] - ours["elbo"]["mean"]
+    assert f"deep GPs differ by {gap:.3f}, in favour of local" in " ".join(section.split())
+    for one in (local, ours):
+        assert -0.109 < one["log_density"]["mean"] < -0.073 and 0.9698 < one["accuracy"] < 0.9794
+    outside = {
+        name: {"photographs": one["auroc"], **one["further_auroc"]} for name, one in found.items()
+    }
+    table = pd.DataFrame(outside).T
+    assert list(table.columns[table.idxmax() == "global"]) == [
+        "photographs", "rotated", "scaled", "letters",
+    ]  # fmt: skip
+    assert table["scaled"].nlargest(2).diff().abs().max() < 0.001
+    assert table.loc[list(images.METHODS), "noise"].max() < 0.05
 
 
 def test_networks_predict_better_with_factorised_weights():
@@ -740,6 +768,16 @@ def test_what_is_said_of_warm_ups(warm_up):
         f"densities are level in the mean, {density.mean():.3f} ± {density.sem():.3f}, and" in WORDS
     )
     assert f"differ by up to {abs(density).max():.3f} on a split." in WORDS
+
+
+def test_a_long_warm_up_does_not_help_on_yacht(warm_up):
+    table = warm_up.first_splits().loc["yacht"]
+    assert len(table) == 3
+    lost = [table[metric][150] - table[metric][3000] for metric in ("elbo", "log_density")]
+    said = f"by {lost[0].min():.3f} to {lost[0].max():.3f}, and their test log densities by"
+    assert f"{said} {lost[1].min():.3f} to {lost[1].max():.3f}." in WORDS
+    every = pd.read_csv(RESULTS / "warm-up" / "records.csv").query("split == 0")
+    assert set(every.groupby(["dataset", "method"])["learning_rate"].nunique()) == {3}
 
 
 def test_all_forms_with_two_layers():
