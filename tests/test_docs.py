@@ -212,7 +212,7 @@ def test_getting_started_runs(capsys, tmp_path, monkeypatch):
     assert type(same) is type(model)
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_the_mathematics_runs(capsys):
     """And prints what stands below it, but for what another machine's rounding changes."""
     run("mathematics.md", {})

@@ -54,8 +54,8 @@ def exact_gp():
 
 QUICK = {"linear", "gp", "bnn-factorised-global"}
 # Each kind of model with each posterior; in the longest runs with other depths and priors too.
-SLOW = {"svgp", "dgp-global-2", "dgp-local-2", "bnn-factorised", "bnn-local", "bnn-global-scale"}
-SLOW |= {"bnn-global-standard", "bnn-global", "dgp-global-2-unshared"}
+SLOW = {"svgp", "dgp-global-2", "dgp-local-2", "bnn-factorised", "bnn-local"}
+SLOW |= {"bnn-global", "dgp-global-2-unshared"}
 # Without a density. Small ones of these are in test_all_weights.py.
 UNBOUNDED = {"bnn-ensemble", "bnn-map", "bnn-dropout", "bnn-sghmc", "dgp-sghmc-2"}
 UNBOUNDED |= {"avb", "aadm-0.5", "sip-bnn", "sip-ns", "sip-ns-dropout"}

@@ -153,7 +153,7 @@ def test_measures_are_those_of_the_predictions(monkeypatch):
     assert measured["entropy"]["inside"][2] == 1.0  # 0.50 of 2.30 nats
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_a_run_goes_on_where_it_stopped(monkeypatch, tmp_path):
     monkeypatch.setitem(images.FAST, "digits", TINY)
     monkeypatch.setattr(images, "METHODS", ("factorised", "factorised -> global"))

@@ -33,7 +33,7 @@ MIXES = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("num_samples", [1, 2])
+@pytest.mark.parametrize("num_samples", [pytest.param(1, marks=pytest.mark.longest), 2])
 @pytest.mark.parametrize("kinds", MIXES, ids=lambda kinds: "-".join(kinds))
 def test_gradients_agree_with_finite_differences(kinds, num_samples, rng):
     model = random_deep_gp(rng, kinds)
@@ -66,7 +66,11 @@ SOME_MIXES = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kinds", SOME_MIXES, ids=lambda kinds: "-".join(kinds))
+@pytest.mark.parametrize(
+    "kinds",
+    [SOME_MIXES[0], *(pytest.param(kinds, marks=pytest.mark.longest) for kinds in SOME_MIXES[1:])],
+    ids=lambda kinds: "-".join(kinds),
+)
 def test_many_samples_at_once_estimate_the_same_bound(kinds, rng):
     model = random_deep_gp(rng, kinds)
     data = random_data(rng)

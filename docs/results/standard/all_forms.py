@@ -1,8 +1,8 @@
-"""Local against global inducing points in two layers, with all forms that have five splits.
+"""Local against global inducing points in all forms that have five splits, and published bounds.
 
 python docs/results/standard/all_forms.py
 
-Reads records.csv here, in ../optimal-gp and in ../warm-up, and prints the table of
+Reads records.csv here, in ../optimal-gp and in ../warm-up, and prints the tables of
 docs/results/README.md.
 """
 
@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 from scipy import stats
+
+from gpflow_gi.benchmark.report.published import read as read_published
 
 HERE = Path(__file__).resolve().parent
 
@@ -23,6 +25,9 @@ SPLITS = range(5)
 
 METRICS = {"elbo": "bound", "log_density": "test log density"}
 
+PUBLISHED = {"DGP_GI_5": "deep GP, published", "DWP_5": "deep Wishart process, published"}
+"""Five layers without skip connections, after 20,000 steps."""
+
 
 def name_of(method: str, budget: str) -> str:
     """A method and the changes of its budget, as on the page.
@@ -33,15 +38,15 @@ def name_of(method: str, budget: str) -> str:
     return ", ".join([method, *(CHANGES[change] for change in changes)])
 
 
-def candidates() -> pd.DataFrame:
+def candidates(depth: int) -> pd.DataFrame:
     """Trials at each method's best rate: an index of dataset and name, columns metric and split.
 
-    Those of two layers with local ones alone, or with global inducing points, on all five splits.
+    Those of deep GPs with local or global inducing points, on all five splits.
+
+    :param depth: number of layers.
     """
     table = pd.concat([pd.read_csv(HERE / folder / "records.csv") for folder in FOLDERS])
-    is_compared = (table["method"] == "dgp-local-2") | table["method"].str.startswith(
-        "dgp-global-2"
-    )
+    is_compared = table["method"].str.match(rf"dgp-(local|global)-{depth}(?!-zero)\b")
     table = table[is_compared & (table["status"] == "done") & table["used"].eq(True)]
     table = table[table["split"].isin(SPLITS)]
     names = [name_of(*row) for row in zip(table["method"], table["budget"], strict=True)]
@@ -49,18 +54,21 @@ def candidates() -> pd.DataFrame:
     return table[list(METRICS)].unstack("split").dropna()
 
 
-def best_of(trials: pd.DataFrame, dataset: str, family: str) -> str:
-    """The name with the best mean bound over the five splits."""
+def best_of(trials: pd.DataFrame, dataset: str, prefix: str) -> str:
+    """The name with this prefix that has the best mean bound over the five splits."""
     means = trials.loc[dataset]["elbo"].mean(axis=1)
-    return str(means[means.index.str.startswith(f"dgp-{family}-2")].idxmax())
+    return str(means[means.index.str.startswith(prefix)].idxmax())
 
 
-def comparisons() -> pd.DataFrame:
-    """Names, and the means, standard errors and p-values of global minus local: a row a set."""
-    trials = candidates()
+def comparisons(depth: int) -> pd.DataFrame:
+    """Names, and the means, standard errors and p-values of global minus local: a row a set.
+
+    :param depth: number of layers.
+    """
+    trials = candidates(depth)
     rows = {}
     for dataset in trials.index.unique("dataset"):
-        names = {family: best_of(trials, dataset, family) for family in ("local", "global")}
+        names = {family: best_of(trials, dataset, f"dgp-{family}") for family in ("local", "global")}
         row: dict[str, object] = dict(names)
         for metric in METRICS:
             ours, theirs = (trials.loc[(dataset, names[f]), metric] for f in ("global", "local"))
@@ -72,13 +80,38 @@ def comparisons() -> pd.DataFrame:
     return pd.DataFrame(rows).T
 
 
-def markdown() -> str:
+def beside_published() -> pd.DataFrame:
+    """The best mean bound of two layers and its name, and published bounds: a row a set."""
+    table = read_published().query("metric == 'elbo'")
+    theirs = table.assign(mean=table["mean"].astype(float)).pivot(
+        index="dataset", columns="method", values="mean"
+    )
+    trials = candidates(2)
+    rows = {}
+    for dataset in trials.index.unique("dataset"):
+        best = best_of(trials, dataset, "dgp")
+        bound = trials.loc[(dataset, best), "elbo"].mean()
+        rows[dataset] = {"name": best, "bound": bound, **theirs.loc[dataset, list(PUBLISHED)]}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def published_markdown() -> str:
+    """The table of published bounds as the page has it."""
+    heads = ["", "best of two layers", "bound", *PUBLISHED.values()]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for dataset, row in beside_published().iterrows():
+        theirs = " | ".join(f"{row[name]:.2f}" for name in PUBLISHED)
+        lines.append(f"| {dataset} | {row['name']} | {row['bound']:.3f} | {theirs} |")
+    return "\n".join(lines)
+
+
+def markdown(depth: int) -> str:
     """The table as the page has it."""
     heads = ["", "local", "global", "bound, local", "bound, global"]
     heads += [f"{name}: global minus local" for name in METRICS.values()]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for dataset, row in comparisons().iterrows():
-        forms = (row[family].split("-2", 1)[1].strip("-, ") for family in ("local", "global"))
+    for dataset, row in comparisons(depth).iterrows():
+        forms = (row[family].split(f"-{depth}", 1)[1].strip("-, ") for family in ("local", "global"))
         cells = [dataset, *(form or "usual" for form in forms)]
         cells += [f"{row[f'elbo_{family}']:.3f}" for family in ("local", "global")]
         for metric in METRICS:
@@ -89,5 +122,6 @@ def markdown() -> str:
 
 
 if __name__ == "__main__":
-    print(markdown())
-    print(comparisons()[[f"{metric}_p" for metric in METRICS]])
+    print(markdown(2))
+    print(comparisons(2)[[f"{metric}_p" for metric in METRICS]])
+    print(published_markdown())
