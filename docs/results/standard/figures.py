@@ -87,7 +87,8 @@ def cell(values: pd.Series, digits: int = 3) -> str:
 def several_splits(metric: str, depth: str) -> pd.DataFrame:
     """Means over the first five splits, with standard errors, of the sets that have all of them.
 
-    The cell of an exact GP is empty where it has fewer.
+    Those of local inducing points and of the best form; cells of other methods that have fewer are
+    empty.
 
     :param metric: one of :data:`METRICS`.
     :param depth: one of :data:`DEPTHS`.
@@ -102,18 +103,16 @@ def several_splits(metric: str, depth: str) -> pd.DataFrame:
     for dataset in trials.index.unique("dataset"):
         of_set = trials[dataset].unstack("split")
         best = form_of(records(), dataset, depth)
-        names = ["svgp", local, plain, best]
         if best is None or of_set.shape[1] < NUM_SPLITS:
             continue
-        if of_set.reindex(index=names).isna().any(axis=None):
+        if of_set.reindex(index=[local, best]).isna().any(axis=None):
             continue
         gap = of_set.loc[best] - of_set.loc[local]
         stars = "**" if stats.ttest_1samp(gap, 0.0).pvalue < 0.05 else ""
         form = best.removeprefix(plain) or "paper's"
-        gp = of_set.loc["gp"]
+        others = of_set.reindex(index=["gp", "svgp", local, plain])
         rows[dataset] = {
-            "gp": cell(gp) if gp.notna().all() else "",
-            **{method: cell(of_set.loc[method]) for method in names[:3]},
+            **{name: cell(row) if row.notna().all() else "" for name, row in others.iterrows()},
             "best form": f"{cell(of_set.loc[best])} ({form})",
             "best form minus local": f"{stars}{cell(gap, 4)}{stars}",
         }
