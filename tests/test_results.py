@@ -543,6 +543,11 @@ def figures():
     return script("standard", "figures.py")
 
 
+@pytest.fixture(scope="module")
+def forms():
+    return script("standard", "all_forms.py")
+
+
 def test_means_at_best_rates():
     summary = pd.read_csv(OF_STANDARD / "summary.csv").set_index(["metric", "method", "dataset"])
     (dataset, *_), *rows = rows_of("their standard errors:\n\n| yacht")
@@ -563,10 +568,13 @@ def test_means_at_best_rates():
     [
         ("`gp` is a sparse GP with fixed inducing inputs. The bound per row:", "elbo"),
         ("The test log density on these splits:", "log_density"),
+        ("The bound per row of three layers:", "elbo"),
+        ("The test log density of three layers:", "log_density"),
     ],
 )
-def test_two_layers_on_five_splits(figures, heading, metric):
-    table = figures.markdown(figures.several_splits(metric, "2 layers"))
+def test_layers_on_five_splits(figures, heading, metric):
+    depth = "3 layers" if "three" in heading else "2 layers"
+    table = figures.markdown(figures.several_splits(metric, depth))
     assert table == TEXT[TEXT.index(heading) + len(heading) :].strip().split("\n\n")[0]
 
 
@@ -612,6 +620,42 @@ def test_what_is_said_of_five_splits(figures):
     assert "above it, by {:.3f} and {:.3f}.".format(*above) in WORDS
     others = figures.gaps_to_local("elbo", "2 layers").max().drop(list(gaps)).round(3)
     assert others["protein"] < -0.001 and len(others) == 1
+
+
+def test_what_is_said_of_three_layers_on_five_splits(figures, forms):
+    trials = figures.records()
+    bounds, densities = (trials[metric].unstack("split")[range(5)] for metric in figures.METRICS)
+    sets = ["boston", "concrete", "energy", "yacht"]
+    assert list(figures.several_splits("elbo", "3 layers").index) == sets
+    best = {name: figures.form_of(trials, name, "3 layers") for name in sets}
+    gaps, predicted = (
+        {name: table.loc[name, best[name]] - table.loc[name, "dgp-local-3"] for name in sets}
+        for table in (bounds, densities)
+    )
+    assert [name for name in sets if gaps[name].min() > 0] == ["boston", "concrete", "yacht"]
+    means = {
+        name: [bounds.loc[name, form].mean() for form in (best[name], best[name].replace("3", "2"))]
+        for name in sets
+    }
+    assert [n for n, (three, two) in means.items() if three > two] == ["boston", "concrete"]
+    energy, local = gaps["energy"], bounds.loc["energy", "dgp-local-3"]
+    said = (
+        f"win on every split,** by {-energy.max():.3f} to {-energy.min():.3f}, and predict better"
+    )
+    assert said in WORDS and predicted["energy"].max() < 0
+    assert f"They end at {local.min():.3f} to {local.max():.3f} on all five, which two" in WORDS
+    two = bounds.loc["energy", "dgp-local-2"]
+    assert list(two.index[two > 1.55]) == [0]
+    warmed = forms.candidates(2)["elbo"].loc["energy"].mean(axis=1)
+    assert warmed["dgp-local-2, long warm-up"] > 1.57
+    assert f"a warm-up ({warmed['dgp-global-2-full-optimal, long warm-up']:.3f})." in WORDS
+    yacht = bounds.loc["yacht", "dgp-local-3"]
+    assert f"to split, from {yacht.min():.3f} to {yacht.max():.3f}, and the difference is" in WORDS
+    told = [
+        [name for name in sets if stats.ttest_1samp(table[name], 0.0).pvalue < 0.05]
+        for table in (gaps, predicted)
+    ]
+    assert told == [["boston", "concrete", "energy"], ["energy"]]
 
 
 def test_what_is_said_of_published_densities(figures):
@@ -778,11 +822,6 @@ def test_a_long_warm_up_does_not_help_on_yacht(warm_up):
     assert f"{said} {lost[1].min():.3f} to {lost[1].max():.3f}." in WORDS
     every = pd.read_csv(RESULTS / "warm-up" / "records.csv").query("split == 0")
     assert set(every.groupby(["dataset", "method"])["learning_rate"].nunique()) == {3}
-
-
-@pytest.fixture(scope="module")
-def forms():
-    return script("standard", "all_forms.py")
 
 
 def test_all_forms_with_two_layers(forms):

@@ -68,7 +68,9 @@ def comparisons(depth: int) -> pd.DataFrame:
     trials = candidates(depth)
     rows = {}
     for dataset in trials.index.unique("dataset"):
-        names = {family: best_of(trials, dataset, f"dgp-{family}") for family in ("local", "global")}
+        names = {
+            family: best_of(trials, dataset, f"dgp-{family}") for family in ("local", "global")
+        }
         row: dict[str, object] = dict(names)
         for metric in METRICS:
             ours, theirs = (trials.loc[(dataset, names[f]), metric] for f in ("global", "local"))
@@ -111,7 +113,9 @@ def markdown(depth: int) -> str:
     heads += [f"{name}: global minus local" for name in METRICS.values()]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for dataset, row in comparisons(depth).iterrows():
-        forms = (row[family].split(f"-{depth}", 1)[1].strip("-, ") for family in ("local", "global"))
+        forms = (
+            row[family].split(f"-{depth}", 1)[1].strip("-, ") for family in ("local", "global")
+        )
         cells = [dataset, *(form or "usual" for form in forms)]
         cells += [f"{row[f'elbo_{family}']:.3f}" for family in ("local", "global")]
         for metric in METRICS:
