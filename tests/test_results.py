@@ -607,19 +607,19 @@ def test_what_is_said_of_five_splits(figures):
     assert [n for n, p in p_values.items() if len(gaps) * p < 0.05] == ["power"]
     # On the first page and in the guide:
     assert [n for n, p in p_values.items() if p < 0.05] == ["boston", "naval", "power", "yacht"]
-    assert len(gaps) == 8
-    assert [n for n, gap in gaps.items() if gap.mean() < 0] == ["naval"]
+    assert list(gaps) == NINE_SETS
+    assert [n for n, gap in gaps.items() if gap.mean() < 0] == ["naval", "protein"]
+    ahead = ["none", "one", "two", "three", "four", "all"][(gaps["protein"] < 0).sum()]
+    assert f"On protein local inducing points have the better bound on {ahead} of five" in WORDS
     assert [n for n, gap in gaps.items() if abs(gap.mean()) < 0.001] == ["concrete", "wine"]
     told = [n for n, gap in predicted.items() if stats.ttest_1samp(gap, 0.0).pvalue < 0.05]
-    assert told == ["concrete", "kin8nm", "naval", "power"]
+    assert told == ["concrete", "kin8nm", "naval", "power", "protein"]
     p_values = {name: stats.ttest_1samp(gap, 0.0).pvalue for name, gap in predicted.items()}
     assert [n for n, p in p_values.items() if len(predicted) * p < 0.05] == ["naval"]
-    assert [n for n in told if predicted[n].mean() < 0] == ["concrete", "naval"]
+    assert [n for n in told if predicted[n].mean() < 0] == ["concrete", "naval", "protein"]
     boston = bounds.loc["boston"]
     above = (boston.loc["dgp-local-2"] - boston.loc["svgp"])[1:3]
     assert "above it, by {:.3f} and {:.3f}.".format(*above) in WORDS
-    others = figures.gaps_to_local("elbo", "2 layers").max().drop(list(gaps)).round(3)
-    assert others["protein"] < -0.001 and len(others) == 1
 
 
 def test_what_is_said_of_three_layers_on_five_splits(figures, forms):
@@ -643,12 +643,25 @@ def test_what_is_said_of_three_layers_on_five_splits(figures, forms):
         f"win on every split,** by {-energy.max():.3f} to {-energy.min():.3f}, and predict better"
     )
     assert said in WORDS and predicted["energy"].max() < 0
-    assert f"They end at {local.min():.3f} to {local.max():.3f} on all five, which two" in WORDS
+    assert f"They end at {local.min():.3f} to {local.max():.3f} on all five. Two" in WORDS
     two = bounds.loc["energy", "dgp-local-2"]
-    assert list(two.index[two > 1.55]) == [0]
-    warmed = forms.candidates(2)["elbo"].loc["energy"].mean(axis=1)
-    assert warmed["dgp-local-2, long warm-up"] > 1.57
-    assert f"a warm-up ({warmed['dgp-global-2-full-optimal, long warm-up']:.3f})." in WORDS
+    assert list(two.index[two > local.min()]) == [0]
+    warmed = forms.candidates(2)["elbo"].loc["energy"]
+    two = warmed.loc["dgp-local-2, long warm-up"]
+    assert f"their mean is {two.mean():.3f} ({two.min():.3f} to {two.max():.3f})." in WORDS
+    names = ("dgp-global-2-full", "dgp-local-2")
+    means = [warmed.loc[f"{name}-optimal, long warm-up"].mean() for name in names]
+    assert "the means {:.3f} with free Gaussians and {:.3f} with local".format(*means) in WORDS
+    optimal = forms.candidates(2)["elbo"].mean(axis=1)
+    optimal = {name: optimal[name, "dgp-global-2-full-optimal"] for name in ("boston", "concrete")}
+    mean = bounds.loc["boston", best["boston"]].mean()
+    assert abs(optimal["boston"] - mean) < 0.002
+    assert optimal["concrete"] > bounds.loc["concrete", best["concrete"]].mean()
+    assert f"better on concrete ({optimal['concrete']:.3f})." in WORDS
+    p = stats.ttest_1samp(predicted["concrete"], 0.0).pvalue
+    assert predicted["concrete"].max() < 0 and f"on every split (p = {p:.3f})." in WORDS
+    every = [stats.ttest_1samp(gaps[name], 0.0).pvalue for name in ("boston", "concrete", "energy")]
+    assert 4 * max(*every, stats.ttest_1samp(predicted["energy"], 0.0).pvalue) < 0.05
     yacht = bounds.loc["yacht", "dgp-local-3"]
     assert f"to split, from {yacht.min():.3f} to {yacht.max():.3f}, and the difference is" in WORDS
     told = [
@@ -658,7 +671,7 @@ def test_what_is_said_of_three_layers_on_five_splits(figures, forms):
     assert told == [["boston", "concrete", "energy"], ["energy"]]
 
 
-def test_what_is_said_of_published_densities(figures):
+def test_what_is_said_of_published_densities(figures, forms):
     published = figures.published_densities()
     deep = [name for name in published if "DGP" in name and "SGHMC" not in name]
     theirs = published[deep].max(axis=1)
@@ -672,6 +685,11 @@ def test_what_is_said_of_published_densities(figures):
     assert f"{said} {', '.join(above[:-1])} and {above[-1]}; but our `gp` is too," in WORDS
     assert all(trials[name, "gp"].mean() > theirs[name] for name in above)
     assert all(published.loc[name, deep].idxmax() == "DSVI_DGP_bb" for name in above)
+    density = forms.candidates(2)["log_density"].mean(axis=1)
+    assert density["energy", "dgp-global-2-full-optimal, long warm-up"] > theirs["energy"]
+    assert density["naval", "dgp-global-2-full-optimal, 3000 steps"] > theirs["naval"]
+    means = trials.groupby(["dataset", "method"]).mean()
+    assert means["energy", "gp"] < theirs["energy"] and means["naval", "gp"] > theirs["naval"]
     every = [name for name in published if "DGP" in name]
     best = published[every].idxmax(axis=1)
     names = list(best.index[best.str.startswith("SGHMC")])
@@ -722,6 +740,38 @@ def test_five_splits_of_optimal_last_layers(figures):
     assert f"test log density minus that of `dgp-local-2` is {density}." in WORDS
 
 
+def test_five_splits_where_both_have_an_optimal_last_layer(forms):
+    trials = forms.candidates(2)
+    local, full = "dgp-local-2-optimal", "dgp-global-2-full-optimal"
+    whitened, end = "dgp-global-2-whitened-optimal", ", 3000 steps"
+
+    def gap(dataset, ours=full, theirs=local):
+        found = trials["elbo"].loc[dataset]
+        values = found.loc[ours] - found.loc[theirs]
+        return f"{values.mean():.4f} ± {values.sem():.4f}"
+
+    said = (
+        f"Over five splits it is ahead by {gap('boston')} on boston and {gap('yacht', whitened)} on"
+    )
+    said += f" yacht, level on concrete ({gap('concrete')}), and behind on naval"
+    assert f"{said} ({gap('naval', full + end, local + end)})." in WORDS
+    density = trials["log_density"]
+    naval = [density.loc["naval", name + end] for name in (local, full)]
+    said = " and ".join(f"{values.mean():.3f} ± {values.sem():.3f}" for values in naval)
+    assert f"over five splits their means are {said}. The" in WORDS
+    means = [trials[m].loc["yacht"].mean(axis=1) for m in ("elbo", "log_density")]
+    said = [f"{found[whitened]:.3f} and {found[full]:.3f}" for found in means]
+    assert "are {} (bound), and {} (test log density), the highest".format(*said) in WORDS
+    assert means[1].idxmax() == full
+    # On the first pages: more than 1 on naval, and better on boston and concrete.
+    ahead = trials["elbo"].mean(axis=1)
+    assert min(ahead["naval", local + end], ahead["naval", full + end]) > 4.87
+    assert max(ahead["naval", "dgp-local-2"], ahead["naval", "dgp-global-2-full"]) < 3.7
+    for name in ("boston", "concrete"):
+        assert ahead[name, local] > ahead[name, "dgp-local-2"]
+        assert ahead[name, full] > ahead[name, "dgp-global-2-full"]
+
+
 def test_what_is_said_of_optimal_last_layers(optimal, figures):
     bounds, densities = optimal.compared("elbo"), optimal.compared("log_density")
     trials = optimal.trials()
@@ -752,8 +802,9 @@ def test_what_is_said_of_optimal_last_layers(optimal, figures):
     assert bounds["naval"][order[2:]].min() > trained["naval", "gp", 0]
     published = figures.published_densities().loc["naval"]
     assert published.idxmax() == "SVGP_bb"
-    said = "The test log densities are {:.3f} and {:.3f}, and the highest published one is {:.3f}"
-    assert said.format(*densities["naval"][order[2:]], published.max()) in WORDS
+    said = "On this split the test log densities are {:.3f} and {:.3f};"
+    assert said.format(*densities["naval"][order[2:]]) in WORDS
+    assert f"The highest published one is {published.max():.3f}, of a sparse GP" in WORDS
     every = pd.read_csv(RESULTS / "optimal-gp" / "records.csv")
     seconds = every.query("dataset == 'naval' and split == 0")["seconds"]
     assert f"naval took {seconds.min():.0f} to {seconds.max():.0f} seconds" in WORDS
@@ -764,9 +815,8 @@ def test_what_is_said_of_optimal_last_layers(optimal, figures):
     assert said.format(*densities["yacht"][["best form", "best form, optimal"]]) in WORDS
     form = optimal.best_form(trials, "yacht", "")
     assert optimal.best_form(trials, "yacht", "-optimal") == f"{form}-optimal"
-    # On the first page:
     assert f"{gain['naval']:.2f}" == "1.38" and f"{gain.drop('naval').max():.3f}" == "0.021"
-    assert min(gained["naval"], gain["naval"]) > 1 and 0.02 < -last["naval"] < 0.03
+    assert min(gained["naval"], gain["naval"]) > 1
 
 
 @pytest.fixture(scope="module")
@@ -836,7 +886,8 @@ def test_what_is_said_of_all_forms(forms, figures):
     better = ["boston", "energy", "kin8nm", "power", "yacht"]
     for metric, level in (("elbo", 0.001), ("log_density", 0.01)):
         assert list(found.index[gaps[metric] > level]) == better
-    assert list(found.index[gaps["elbo"] < -0.001]) == ["naval"] and len(found) == 8
+    assert list(found.index[gaps["elbo"] < -0.001]) == ["naval", "protein"]
+    assert list(found.index) == NINE_SETS
     assert gaps["log_density"].min() > -0.01
     p = {metric: found[f"{metric}_p"].astype(float).sort_values() for metric in gaps}
     told, corrected = {}, {}
@@ -846,7 +897,7 @@ def test_what_is_said_of_all_forms(forms, figures):
         corrected[metric] = sorted(holm.index[holm < 0.05])
     assert told == {
         "elbo": ["boston", "naval", "power", "yacht"],
-        "log_density": ["kin8nm", "power"],
+        "log_density": ["kin8nm", "power", "protein"],
     }
     assert corrected == {"elbo": ["naval", "power"], "log_density": []}
     warmed = pd.read_csv(RESULTS / "warm-up" / "records.csv")
@@ -879,7 +930,8 @@ def test_what_is_said_of_optimal_and_trained_last_layers(forms):
     optimal = energy.loc[f"{local}-optimal, long warm-up"]
     assert f"(`dgp-local-2-optimal`) end at {optimal.min():.3f} to {optimal.max():.3f}." in WORDS
     gaps = energy.loc[f"{full}-optimal, long warm-up"] - optimal
-    assert f"the mean difference is {gaps.mean():.4f} ± {gaps.sem():.4f}, which is not" in WORDS
+    said = f"The mean difference, {gaps.mean():.4f} ± {gaps.sem():.4f} for `-full-optimal`, is not"
+    assert said in WORDS
     assert stats.ttest_1samp(gaps, 0.0).pvalue > 0.05
     *below, lower, upper = sorted(gaps)
     assert -0.015 <= round(min(below), 3) and max(below) < 0 and lower > 0.1
@@ -892,13 +944,40 @@ def test_what_is_said_of_optimal_and_trained_last_layers(forms):
     assert f"{said} {theirs.min():.0f} to {theirs.max():.0f}." in WORDS
 
 
+def listed(names):
+    *first, last = names
+    return f"{', '.join(first)} and {last}"
+
+
 def test_published_bounds_beside_ours(forms):
     assert forms.published_markdown() in TEXT
     table = forms.beside_published()
-    theirs = table[list(forms.PUBLISHED)]
-    assert (table["bound"] > theirs["DGP_GI_5"]).all() and len(table) == 8
-    behind = table.index[table["bound"] < theirs["DWP_5"]]
-    assert list(behind) == ["kin8nm"] and abs(table["bound"] - theirs["DWP_5"])["kin8nm"] < 0.005
+    bounds, theirs = table["bound"].round(2), table[list(forms.PUBLISHED)]
+    said = [listed(table.index[bounds > theirs[name]]) for name in ("DGP_GI_5", "DWP_5")]
+    sentence = "deep GPs with global inducing points on {}, and better than those of deep Wishart"
+    assert sentence.format(said[0]) in WORDS
+    assert f"better than those of deep Wishart processes on {said[1]}. `gp` alone" in WORDS
+    alone = table.index[(table["gp"].round(2) > theirs.max(axis=1)).to_numpy()]
+    better = table.index[(table["gp"] > table["bound"]).to_numpy()]
+    first = pd.read_csv(OF_STANDARD / "records.csv").query("split == 0 and dataset == 'kin8nm'")
+    first = first.groupby("method")["elbo"].max()
+    three = [first[name] for name in ("dgp-global-3-unshared", "dgp-local-3")]
+    assert "have {:.3f}, and three local ones {:.3f}.".format(*three) in WORDS
+    said = f"`gp` alone is better than both on {listed(alone)}, and on {listed(better)} better than"
+    assert said in WORDS
+
+
+def test_what_the_first_pages_say_of_all_forms(forms):
+    """The counts of these pages; test_what_is_said_of_all_forms has the names of the sets."""
+    found = forms.comparisons(2)
+    behind = {name: f"{-found.loc[name, 'elbo']:.2f}" for name in ("naval", "protein")}
+    behind["protein"] = f"{-found.loc['protein', 'elbo']:.3f}"
+    root = RESULTS.parents[1]
+    for page in ("README.md", "docs/guide.md", "docs/results/README.md"):
+        words = " ".join((root / page).read_text("utf-8").split())
+        for said in ("five of nine sets", "p below 5%", "not corrected", "significant also when"):
+            assert said in words
+        assert f"by {behind['naval']}" in words and f"on protein by {behind['protein']}" in words
 
 
 @pytest.mark.parametrize(
@@ -942,7 +1021,7 @@ def test_global_minus_local_on_first_splits(figures):
     assert list(two.index[level]) == ["concrete", "wine"]
     assert list(two.index[~level & (two > 0)]) == ["boston", "kin8nm", "power", "yacht"]
     assert list(two.index[~level & (two < 0)]) == ["energy", "naval", "protein"]
-    assert (three > 0).sum() == 3 and len(three) == 4
+    assert (three > 0).sum() == 4 and len(three) == 5
     plain = gaps["2 layers"].loc[""]
     assert list(plain.index[plain > 0]) == ["boston", "power"]
     best = gaps["2 layers"].idxmax()
