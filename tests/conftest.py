@@ -1,3 +1,4 @@
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -18,6 +19,12 @@ from gpflow_gi.training.compiled_loop import forget_loops
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "reference"
+
+
+def pytest_collection_finish() -> None:
+    """Collections of garbage need not walk through all that importing TensorFlow leaves."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
