@@ -71,6 +71,7 @@ def test_a_precision_of_each_unit_starts_as_the_same_distribution(data):
     assert difference < 4 * np.hypot(*[bound.standard_error for bound in bounds])
 
 
+@pytest.mark.slow
 def test_training_sets_the_precision_of_each_unit(data):
     model = build_bnn(*data, widths=(6, 5), num_inducing=12, shared_precision=False)
     gi.fit(model, data, steps=5, progress=False)
@@ -80,6 +81,7 @@ def test_training_sets_the_precision_of_each_unit(data):
         assert np.all(np.ptp(np.log(precision), axis=0) > 0)
 
 
+@pytest.mark.slow
 def test_a_learned_prior_is_neals_with_a_scale_of_each_layer(data):
     learned, fixed = (
         build_bnn(*data, widths=(6,), num_inducing=7, prior=prior) for prior in ("learned", "neal")

@@ -37,6 +37,7 @@ def test_one_layer_starts_at_the_best_sparse_gp(inference, rng):
     assert model.elbo((X, Y)) < best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", ["local", "full", ["full", "global"]], ids=str)
 def test_models_start_as_the_same_function(other, rng):
     X, Y = table(rng)

@@ -21,6 +21,7 @@ def curved(rng, likelihood, P=1, prior=None):
     return DeepGP(layers, likelihood, num_data=N)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ggn", "hessian"])
 def test_for_one_layer_it_is_the_exact_posterior(network, data, kind):  # noqa: F811
     mean, covariance, evidence = exact(data)

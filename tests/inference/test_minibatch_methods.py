@@ -101,6 +101,7 @@ def test_chains_have_the_exact_posterior(network, data, method):  # noqa: F811
     assert found.model.predict_y(data[0], 20, seed=0)[0].shape == (N, 1)
 
 
+@pytest.mark.slow
 def test_chains_begin_at_maxima(network, data):  # noqa: F811
     """Steps of no size leave them there: the posterior mean of a linear model."""
     settings = {"num_draws": 2, "num_chains": 3, "steps": 4, "learning_rate": 1e-12}
@@ -120,6 +121,7 @@ def test_minibatches_cycles_and_seeds(network, data):  # noqa: F811
     assert not np.array_equal(one.theta, other.theta)
 
 
+@pytest.mark.slow
 def test_annealing_has_the_evidence_of_a_linear_model(network, data):  # noqa: F811
     _, _, evidence = exact(data)
     value, error = gi.bounds.annealed_evidence(

@@ -185,6 +185,7 @@ def test_gradients_of_two_contrasts_pass_through_the_draws_alone():
     np.testing.assert_allclose(tape.gradient(kl, m), 0.25, atol=5 / np.sqrt(100_000))
 
 
+@pytest.mark.slow
 def test_two_contrasts_train_the_process_too(rng):
     """Parameters of the prior have gradients from both halves, and both classifiers are trained."""
     X = rng.normal(size=(20, 2))
@@ -412,6 +413,7 @@ def test_inducing_outputs_of_a_sparse_implicit_process(rng):
     np.testing.assert_allclose(kl, 0.5 * (T[0] - T[1]), rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_network_of_noise_is_built_saved_and_loaded(rng, tmp_path):
     X, Y = random_data(rng)
     model = gi.architectures.build_bnn(X, Y, widths=(3,), inference="implicit", seed=1)

@@ -58,6 +58,7 @@ def test_its_mean_is_the_bound_of_a_network(rng, data, prior):
     assert error > 0 and abs(one.mean() - divided.mean()) < 5.0 * error
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_gradients_have_less_noise(rng, data):
     """Than those of one draw for all rows; the sum of the variances of a layer's means."""
@@ -132,6 +133,7 @@ def test_a_last_layer_that_depends_on_all_rows(rng, data):
     assert np.isfinite(first - kl)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_of_one_way(tmp_path):
     X = np.linspace(-1.0, 1.0, 20)[:, None]
 

@@ -193,6 +193,7 @@ def test_draws_of_the_prior_are_of_the_present_one(kind, rng):
         np.testing.assert_allclose(draws.var(0), expected.var(0), rtol=5 * error)
 
 
+@pytest.mark.slow
 def test_a_process_takes_the_place_of_the_prior(rng):
     """Draws of its kernel; and N(0, 4) in place of N(0, 1) for the weight of a line."""
     kernel = gpflow.kernels.Matern52(variance=2.0)

@@ -123,6 +123,7 @@ def test_the_last_layer_is_optimal_for_the_means_of_the_rows(lower, data):
     np.testing.assert_allclose(elbo, expected - lower_kl, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lower", ["full", "global", "local"])
 def test_weights_of_all_draws_agree_with_the_bound(lower, data):
     """The mean of log p - log q of all layers is the bound; the log of their mean lies above."""
@@ -135,6 +136,7 @@ def test_weights_of_all_draws_agree_with_the_bound(lower, data):
     assert np.log(np.mean(np.exp(weights - weights.max()))) + weights.max() > bound.value + error
 
 
+@pytest.mark.slow
 def test_no_fixed_gaussian_gives_a_larger_bound(rng):
     """q(z) that is made for each draw of the layer below, against those of three of the draws.
 

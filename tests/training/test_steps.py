@@ -278,6 +278,7 @@ def test_fast_steps_still_make_a_curve():
     assert Pace(3).num_steps == 1
 
 
+@pytest.mark.slow
 def test_learning_rates():
     """Each way to give a rate reaches the optimizer; SGD shows by how far a parameter moves."""
     schedules = tf_keras.optimizers.schedules
