@@ -117,7 +117,9 @@ def test_without_skip_connections_it_starts_near_the_same_function(inference, hi
     assert np.mean((mean - other) ** 2) < 0.1 * np.var(other)
 
 
-@pytest.mark.parametrize(("inference", "num_outputs"), [("global", 1), ("local", 2)])
+@pytest.mark.parametrize(
+    ("inference", "num_outputs"), [("global", 1), pytest.param("local", 2, marks=pytest.mark.slow)]
+)
 def test_hidden_layers_start_as_one_layer_on_the_targets(inference, num_outputs, rng):
     X, _ = table(rng, D=4)
     Y = np.sin(2 * X[:, :num_outputs]) + 0.1 * rng.normal(size=[len(X), num_outputs])

@@ -475,6 +475,7 @@ def test_bars_of_a_rank_diagram_join_what_cannot_be_told_apart():
 # The command
 
 
+@pytest.mark.slow
 def test_the_command_does_not_import_tensorflow(elsewhere):
     out, run = elsewhere
     assert (run.returncode, run.stderr) == (0, "")

@@ -52,9 +52,9 @@ def exact_gp():
     return run_trial(sine(), 0, "gp", TINY, seed=1)
 
 
-QUICK = {"linear", "gp", "bnn-factorised-global"}
+QUICK = {"linear", "bnn-factorised-global"}
 # Each kind of model with each posterior; in the longest runs with other depths and priors too.
-SLOW = {"svgp", "dgp-global-2", "dgp-local-2", "bnn-factorised", "bnn-local"}
+SLOW = {"gp", "svgp", "dgp-global-2", "dgp-local-2", "bnn-factorised", "bnn-local"}
 SLOW |= {"bnn-global", "dgp-global-2-unshared"}
 # Without a density. Small ones of these are in test_all_weights.py.
 UNBOUNDED = {"bnn-ensemble", "bnn-map", "bnn-dropout", "bnn-sghmc", "dgp-sghmc-2"}

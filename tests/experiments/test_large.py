@@ -182,7 +182,7 @@ def test_workers_are_closed_if_there_are_no_data(monkeypatch):
     assert workers.is_closed
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_processes_of_their_own(tmp_path, monkeypatch):
     """With the real data, since these processes know no other; two at a time."""
     folder = Path(os.environ.get("GPFLOW_GI_DATA", SHARED / "uci")).parent

@@ -223,6 +223,7 @@ def test_members_of_an_ensemble_are_maxima(rng, batch_size):
     np.testing.assert_allclose(result.model.predict_y(X, 3)[0], components.numpy().mean(0))
 
 
+@pytest.mark.slow
 def test_the_likelihood_is_trained_on_request(rng):
     X = rng.normal(size=(N, D))
     pair = X, np.sin(X[:, :1])

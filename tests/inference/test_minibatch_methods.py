@@ -142,7 +142,7 @@ def test_annealing_has_the_evidence_of_the_eight_schools():
     assert abs(value + 31.3113) < 4 * error < 0.2
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_annealing_can_begin_at_a_posterior(network, data):  # noqa: F811
     mean, _, evidence = exact(data)
     q = Gaussian(network, mean + 0.2, diagonal=np.full(L, 0.5))

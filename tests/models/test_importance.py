@@ -74,7 +74,7 @@ def test_one_sample_gives_the_elbo_and_more_give_more(make, kinds, options, rng)
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("kernel", ["dense", "gp"])
+@pytest.mark.parametrize("kernel", ["dense", pytest.param("gp", marks=pytest.mark.slow)])
 def test_weights_are_unbiased_for_the_evidence(kernel, rng):
     """One linear layer: the evidence is known, and the weights of any q average to it."""
     N, D, noise = 5, 2, 0.5

@@ -366,7 +366,7 @@ def table_of_the_page():
         pytest.param(0, 100, marks=pytest.mark.longest),
         pytest.param(1, 100, marks=pytest.mark.slow),
         pytest.param(2, 100, marks=pytest.mark.longest),
-        pytest.param(3, 100, marks=pytest.mark.slow),
+        pytest.param(3, 100, marks=pytest.mark.longest),
         pytest.param(1, 500, marks=pytest.mark.longest),
         pytest.param(3, 500, marks=pytest.mark.longest),
     ],

@@ -41,7 +41,11 @@ def network(rng, prior="neal", inference="global"):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("kinds", MIXES, ids="-".join)
+@pytest.mark.parametrize(
+    "kinds",
+    [MIXES[0], *(pytest.param(kinds, marks=pytest.mark.slow) for kinds in MIXES[1:])],
+    ids="-".join,
+)
 def test_its_mean_is_the_bound(rng, data, kinds):
     model = random_deep_gp(rng, kinds, num_data=NUM_DATA)
     one, divided = (totals(objective, model, data, S, 400) for objective in (ONE, DIVIDED))
@@ -50,7 +54,7 @@ def test_its_mean_is_the_bound(rng, data, kinds):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("prior", ["neal", "scale"])
+@pytest.mark.parametrize("prior", ["neal", pytest.param("scale", marks=pytest.mark.slow)])
 def test_its_mean_is_the_bound_of_a_network(rng, data, prior):
     model = network(rng, prior)
     one, divided = (totals(objective, model, data, S, 400) for objective in (ONE, DIVIDED))

@@ -228,6 +228,7 @@ def fuzz(number, folder, capsys):
     return grown
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_some_changed_files(tmp_path, capsys):
     assert fuzz(30, tmp_path, capsys) < 500_000

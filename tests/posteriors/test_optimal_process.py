@@ -102,7 +102,14 @@ def bound_in_numpy(F, G, Z, Y):
     return fit - kl
 
 
-@pytest.mark.parametrize("lower", ["full", "global", "local"])
+@pytest.mark.parametrize(
+    "lower",
+    [
+        pytest.param("full", marks=pytest.mark.slow),
+        pytest.param("global", marks=pytest.mark.slow),
+        "local",
+    ],
+)
 def test_the_last_layer_is_optimal_for_the_means_of_the_rows(lower, data):
     X, Y = data
     model, seed = two_layers(X, Y, lower), as_seed(3)

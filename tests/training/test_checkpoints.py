@@ -45,7 +45,8 @@ def eager_checkpoints(monkeypatch):
     monkeypatch.setattr("gpflow_gi.training.checkpoints.EVERY_SECONDS", 0.0)
 
 
-@pytest.mark.parametrize("stops", [(1,), (7, 8, 20)])  # 7 lies within an epoch of 3 steps
+# 7 lies within an epoch of 3 steps.
+@pytest.mark.parametrize("stops", [pytest.param((1,), marks=pytest.mark.slow), (7, 8, 20)])
 def test_resume_is_exact(tmp_path, eager_checkpoints, stops):
     directory = tmp_path / "run"
     for stop in stops:

@@ -96,6 +96,7 @@ def removed(path):
 HARM = [emptied, zeroed, truncated, flipped, removed]
 
 
+@pytest.mark.slow
 def test_any_byte_changed_and_any_length_is_noticed(tmp_path):
     path, other = tmp_path / "whole", tmp_path / "other"
     whole = Saved({"step": 1}, {"a": "b"}, versions(), {"v": np.arange(3.0), "w": np.array(2)})

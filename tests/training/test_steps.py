@@ -64,7 +64,14 @@ class ScaledInACustomGradient(gpflow.kernels.SquaredExponential):
         return scaled(super().K(X, X2) / tf.stop_gradient(tf.convert_to_tensor(self.variance)))
 
 
-@pytest.mark.parametrize("kind", ["own", "svgp", "own kernel"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "own",
+        pytest.param("svgp", marks=pytest.mark.slow),
+        pytest.param("own kernel", marks=pytest.mark.slow),
+    ],
+)
 def test_fit_is_the_plain_loop(kind):
     data = linear_data()
     make = {
