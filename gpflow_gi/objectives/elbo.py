@@ -7,6 +7,7 @@ import tensorflow as tf
 from check_shapes.exceptions import CheckShapesError
 
 from ..core.validation import shown
+from ..posteriors.optimal import optimal_of
 from .divided import check_divisible, divided_terms
 from .objective import Batch, Objective, Terms
 
@@ -39,6 +40,11 @@ class _OfTheBound(Objective):
     def check(self, model: Any, num_samples: int | None) -> None:
         if self.divide_rows:
             check_divisible(model)
+        if self.temperature != 1.0 and optimal_of(model) is not None:
+            raise ValueError(
+                f"temperature is {self.temperature:g}, but the last layer has the posterior "
+                "Optimal, which is the best one at temperature 1 alone. Use GlobalInducing there."
+            )
         if hasattr(model, "bound_terms"):
             return
         if not isinstance(model, gpflow.models.SVGP):

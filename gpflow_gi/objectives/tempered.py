@@ -9,7 +9,8 @@ class TemperedBound(_OfTheBound):
 
     Its optimum is a tempered posterior, proportional to likelihood^(1/T) times prior, and called
     cold if T < 1: Wenzel et al., "How good is the Bayes posterior in deep neural networks really?",
-    ICML 2020, eq. 2.
+    ICML 2020, eq. 2. A last layer with the posterior Optimal, which is the best one at T = 1, is
+    refused at other temperatures.
 
     :param temperature: the weight T.
     :raises TypeError: if it is not a number.

@@ -199,3 +199,16 @@ def test_likelihood_and_number_of_rows_are_the_models(data):
         DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=N)
     with pytest.raises(ValueError, match=f"holds {N} rows, but num_data is 5"):
         DeepGP([layer], likelihood, num_data=5)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"temperature": 0.1},
+        {"objective": gi.objectives.TemperedBound(2.0)},
+        {"temperature": 0.1, "augment": lambda X, seed: X},
+    ],
+)
+def test_tempered_posteriors_are_refused(arguments, data):
+    with pytest.raises(ValueError, match="best one at temperature 1 alone"):
+        gi.fit(network(*data), data, steps=1, progress=False, **arguments)
