@@ -563,6 +563,17 @@ def test_means_at_best_rates():
             assert found.n == 5
 
 
+def test_no_form_is_the_best_on_all_sets(figures):
+    bounds = figures.gaps_to_local("elbo", "2 layers").drop(columns="wine")
+    best, worst = bounds.idxmax(), bounds.idxmin()
+    assert list(best.index[best == "-full"]) == ["boston", "concrete", "energy", "naval"]
+    assert {"power", "protein"} <= set(worst.index[worst == "-full"])
+    said = (
+        "free Gaussians is the best on boston, concrete, energy and naval, and the worst on power"
+    )
+    assert said in WORDS
+
+
 @pytest.mark.parametrize(
     "heading, metric",
     [
@@ -900,6 +911,28 @@ def test_all_forms_with_two_layers(forms):
     assert forms.markdown(2) == TEXT[TEXT.index(heading) :].removeprefix(heading).split("\n\n")[0]
 
 
+def holm(p):
+    """P-values that are corrected for their number."""
+    ordered = p.astype(float).sort_values()
+    return (ordered * range(len(ordered), 0, -1)).cummax()
+
+
+def test_all_forms_with_three_layers(forms):
+    heading = "Three layers in all forms with five splits:\n\n"
+    assert TEXT.count(heading) == 1
+    assert forms.markdown(3) == TEXT[TEXT.index(heading) :].removeprefix(heading).split("\n\n")[0]
+    found = forms.comparisons(3)
+    gaps, p = found["elbo"].astype(float), found["elbo_p"].astype(float)
+    assert list(gaps.index[gaps < 0]) == ["energy"]
+    assert list(p.index[p > 0.05]) == ["yacht"]
+    corrected = holm(p)
+    assert sorted(corrected.index[corrected > 0.05]) == ["kin8nm", "yacht"]
+    told = (
+        "worse on energy. All but the difference on yacht are significant; corrected for the number"
+    )
+    assert told in WORDS and "(Holm), all but those on kin8nm and yacht." in WORDS
+
+
 def test_what_is_said_of_all_forms(forms, figures):
     found = forms.comparisons(2)
     gaps = {metric: found[metric].astype(float) for metric in ("elbo", "log_density")}
@@ -909,12 +942,11 @@ def test_what_is_said_of_all_forms(forms, figures):
     assert list(found.index[gaps["elbo"] < -0.001]) == ["naval", "protein"]
     assert list(found.index) == NINE_SETS
     assert gaps["log_density"].min() > -0.01
-    p = {metric: found[f"{metric}_p"].astype(float).sort_values() for metric in gaps}
-    told, corrected = {}, {}
-    for metric, values in p.items():
-        holm = (values * range(len(values), 0, -1)).cummax()
-        told[metric] = sorted(values.index[values < 0.05])
-        corrected[metric] = sorted(holm.index[holm < 0.05])
+    p = {metric: found[f"{metric}_p"].astype(float) for metric in gaps}
+    told, corrected = (
+        {metric: sorted(values.index[values < 0.05]) for metric, values in each.items()}
+        for each in (p, {metric: holm(values) for metric, values in p.items()})
+    )
     assert told == {
         "elbo": ["boston", "naval", "power", "yacht"],
         "log_density": ["kin8nm", "power", "protein"],

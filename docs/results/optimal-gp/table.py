@@ -2,7 +2,7 @@
 
 python docs/results/optimal-gp/table.py
 
-Reads records.csv here and in ../standard, and prints the tables of docs/results/README.md.
+Reads records.csv here and in ../standard, and prints the tables of docs/results/nine-sets.md.
 """
 
 from pathlib import Path

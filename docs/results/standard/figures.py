@@ -3,7 +3,7 @@
 python docs/results/standard/figures.py
 
 Reads records.csv beside this file, and writes first-splits.png, global-local.png, published.png
-and comparisons.csv. Prints the tables of docs/results/README.md.
+and comparisons.csv. Prints the tables of docs/results/nine-sets.md.
 """
 
 from pathlib import Path

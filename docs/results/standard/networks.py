@@ -1,0 +1,94 @@
+"""Networks at their best rates on five splits, beside GP regression.
+
+python docs/results/standard/networks.py
+
+Reads records.csv beside this file, and prints the tables of docs/results/networks.md.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+from scipy import stats
+
+HERE = Path(__file__).resolve().parent
+
+POSTERIORS = ("bnn-factorised", "bnn-local", "bnn-global", "bnn-factorised-global")
+"""Sets that have these on five splits have rows."""
+
+OTHERS = ("bnn-factorised-optimal", "bnn-laplace", "bnn-ensemble")
+"""Cells of these are empty where they have fewer splits, and columns where no set has five."""
+
+SPLITS = range(5)
+
+METRICS = {"elbo": "bound per row", "log_density": "test log density"}
+
+
+def trials(metric: str) -> pd.DataFrame:
+    """Values at each method's best rate: an index of sets and methods, a column for each split.
+
+    :param metric: one of :data:`METRICS`.
+    """
+    table = pd.read_csv(HERE / "records.csv")
+    table = table[(table["status"] == "done") & table["used"].eq(True)]
+    table = table[table["split"].isin(SPLITS)]
+    values = table.set_index(["dataset", "method", "split"])[metric].unstack("split")
+    return values.dropna()
+
+
+def sets() -> list[str]:
+    """Sets with all four posteriors on five splits."""
+    index = trials("log_density").index
+    return [
+        dataset
+        for dataset in index.unique("dataset")
+        if all((dataset, method) in index for method in POSTERIORS)
+    ]
+
+
+def table_of(metric: str) -> pd.DataFrame:
+    """Means and their standard errors as text: a row for each set, a column for each method.
+
+    Two stars mark the best network of a row.
+    """
+    values = trials(metric)
+    others = OTHERS if metric == "log_density" else OTHERS[:1]
+    columns = [*POSTERIORS, *others]
+    rows = {}
+    for dataset in sets():
+        of_set = values.loc[dataset].reindex(["gp", *columns])
+        best = of_set.loc[columns].mean(axis=1).idxmax()
+        cells = {}
+        for method, row in of_set.iterrows():
+            stars = "**" if method == best else ""
+            text = f"{stars}{row.mean():.3f} ± {row.sem():.3f}{stars}"
+            cells[method] = "" if row.isna().any() else text
+        rows[dataset] = cells
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    return table.loc[:, (table != "").any()]
+
+
+def gaps(metric: str, method: str, other: str) -> pd.DataFrame:
+    """Paired differences, method minus other: mean, standard error and p-value; a row a set."""
+    values = trials(metric)
+    rows = {}
+    for dataset in sets():
+        gap = values.loc[(dataset, method)] - values.loc[(dataset, other)]
+        p = stats.ttest_1samp(gap, 0.0).pvalue
+        rows[dataset] = {"mean": gap.mean(), "error": gap.sem(), "p": p}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """A table as the page has it."""
+    heads = ["", *table.columns]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    lines += [f"| {name} | {' | '.join(row)} |" for name, row in table.iterrows()]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    for metric, words in METRICS.items():
+        print(f"\n{words}:\n\n{markdown(table_of(metric))}")
+    for other in ("bnn-local", "bnn-factorised", "bnn-factorised-global"):
+        for metric in METRICS:
+            print(f"\nbnn-global minus {other}, {metric}\n{gaps(metric, 'bnn-global', other)}")
