@@ -174,6 +174,27 @@ def _deep_gps_with_a_covariance_of_each_unit() -> list[Method]:
     ]
 
 
+def _deep_gps_with_divided_rows() -> list[Method]:
+    """Global inducing points whose rows of a step are divided among four draws, not one.
+
+    With one draw its noise moves all rows of a step; rows of local layers have noise of their own.
+    """
+    return [
+        replace(
+            method,
+            name=f"{method.name}-divided",
+            title=f"{method.title}, divided rows",
+            settings={
+                **method.settings,
+                "train": {"num_samples": 4},
+                "objective": {"name": "Elbo", "divide_rows": True},
+            },
+        )
+        for method in _deep_gps_with_a_covariance_of_each_unit()
+        if "-5-" not in method.name
+    ]
+
+
 def _deep_gps_with_an_optimal_last_layer() -> list[Method]:
     """Deep GPs whose last layer has its optimal posterior, given all rows and the layers below."""
     regression = TITSIAS.split(";")[0]
@@ -402,6 +423,7 @@ METHODS: dict[str, Method] = {
         *_deep_gps(),
         *_deep_gps_of_mean_zero(),
         *_deep_gps_with_a_covariance_of_each_unit(),
+        *_deep_gps_with_divided_rows(),
         *_deep_gps_with_an_optimal_last_layer(),
         _deep_gp_by_chains(),
         Method(
