@@ -1,47 +1,78 @@
-"""Global inducing points whose four draws share the rows of a step.
+"""Global inducing points with one draw of the layers in a step, and with four that share its rows.
 
-python docs/results/standard/divided_rows.py OUT.jsonl [--sets NAME ...] [--rates X ...]
+python docs/results/standard/divided_rows.py
 
-The first split at the budget `standard`, with four samples and `Elbo(divide_rows=True)` in place of
-one sample; to be compared with the trials of the same methods in records.csv.
+Reads records.csv beside this file, and prints the table of docs/results/nine-sets.md.
 """
 
-import argparse
-import json
-import time
-from dataclasses import replace
 from pathlib import Path
 
-import gpflow_gi as gi
-from gpflow_gi.benchmark.budgets import STANDARD
-from gpflow_gi.benchmark.methods import METHODS
-from gpflow_gi.benchmark.train import build, inducing_for, train_by
+import pandas as pd
+from scipy import stats
 
-FORMS = {"concrete": "-full", "kin8nm": "-unshared", "power": "-unshared", "protein": "-unshared"}
-"""The form of global inducing points with the best bound on split 0, with two layers."""
+HERE = Path(__file__).resolve().parent
+
+SPLITS = range(5)
+
+METRICS = {"elbo": "bound", "log_density": "test log density"}
 
 
-def run(name: str, rate: float) -> dict[str, float | str]:
-    """The bound per row after training, and the CPU time of training in seconds."""
-    train, _ = gi.datasets.uci(name, 0)
-    X, Y = (gi.datasets.Standardiser.fit(rows).transform(rows) for rows in (train.X, train.Y))
-    method = f"dgp-global-2{FORMS[name]}"
-    model = build(METHODS[method], X, Y, inducing_for(X, STANDARD.num_inducing), 0)
-    numbers = replace(STANDARD, num_samples=4, learning_rate=rate)
-    start = time.process_time()
-    train_by(numbers, model, (X, Y), seed=0, objective=gi.objectives.Elbo(divide_rows=True))
-    seconds = time.process_time() - start
-    bound = gi.bounds.estimate_elbo(model, (X, Y), 100, seed=0).value / len(X)
-    return {"set": name, "method": method, "rate": rate, "bound": bound, "seconds": seconds}
+def trials() -> pd.DataFrame:
+    """Trials at each method's best rate: an index of dataset, method and split."""
+    table = pd.read_csv(HERE / "records.csv")
+    table = table[(table["status"] == "done") & table["used"].eq(True)]
+    return table.set_index(["dataset", "method", "split"]).sort_index()
+
+
+def compared() -> pd.DataFrame:
+    """Divided rows minus one draw, paired over the splits that both have: a row for each method.
+
+    :return: an index of dataset and method, and "n", "elbo_one", "elbo_divided", "seconds_one" and
+        "seconds_divided" (medians), and of each metric the mean difference, its "_error" and "_p".
+    """
+    found = trials()
+    rows = {}
+    for dataset, method in sorted({index[:2] for index in found.index}):
+        if not method.endswith("-divided"):
+            continue
+        four, one = (
+            found.loc[dataset].loc[name] for name in (method, method.removesuffix("-divided"))
+        )
+        splits = [i for i in SPLITS if i in four.index and i in one.index]
+        four, one = four.loc[splits], one.loc[splits]
+        row = {
+            "n": len(splits),
+            "elbo_one": one["elbo"].mean(),
+            "elbo_divided": four["elbo"].mean(),
+        }
+        for metric in METRICS:
+            gap = four[metric] - one[metric]
+            row[metric], row[f"{metric}_error"] = gap.mean(), gap.sem()
+            row[f"{metric}_p"] = stats.ttest_1samp(gap, 0.0).pvalue if len(splits) > 1 else None
+        row["seconds_one"], row["seconds_divided"] = (
+            one["seconds"].median(),
+            four["seconds"].median(),
+        )
+        rows[dataset, method] = row
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """The table as the page has it."""
+    heads = ["", "method", "splits", "bound, one draw", "bound, divided"]
+    heads += [f"{words}: divided minus one draw" for words in METRICS.values()]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for (dataset, method), row in table.iterrows():
+        bounds = f"{row['elbo_one']:.4f} | {row['elbo_divided']:.4f}"
+        cells = [dataset, method.removesuffix("-divided"), f"{row['n']:.0f}", bounds]
+        for metric in METRICS:
+            error = f" ± {row[f'{metric}_error']:.4f}" if row["n"] > 1 else ""
+            stars = "**" if row["n"] > 1 and row[f"{metric}_p"] < 0.05 else ""
+            cells.append(f"{stars}{row[metric]:.4f}{error}{stars}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--sets", nargs="+", default=list(FORMS))
-    parser.add_argument("--rates", nargs="+", type=float, default=[0.015, 0.03, 0.06])
-    options = parser.parse_args()
-    for name in options.sets:
-        for rate in options.rates:
-            with options.out.open("a") as file:
-                file.write(json.dumps(run(name, rate)) + "\n")
+    print(markdown(compared()))
+    print(compared()[["elbo_p", "log_density_p", "seconds_one", "seconds_divided"]])
