@@ -43,7 +43,7 @@ class _OfTheBound(Objective):
         if self.temperature != 1.0 and optimal_of(model) is not None:
             raise ValueError(
                 f"temperature is {self.temperature:g}, but the last layer has the posterior "
-                "Optimal, which is the best one at temperature 1 alone. Use GlobalInducing there."
+                "Optimal, which is the best one at temperature 1 alone. Give it another posterior."
             )
         if hasattr(model, "bound_terms"):
             return

@@ -76,7 +76,11 @@ def test_what_was_not_tried_needs_no_footnote(trials):
 
 
 def test_methods_of_other_objectives_are_named_below_the_bound(tmp_path):
-    settings = {"vip": {"objective": {"name": "AlphaEnergy", "alpha": 0.5}}, "svgp": {}}
+    settings = {
+        "vip": {"objective": {"name": "AlphaEnergy", "alpha": 0.5}},
+        "svgp": {},
+        "dgp-global-2-full-divided": {"objective": {"name": "Elbo", "divide_rows": True}},
+    }
     folder = write(
         tmp_path,
         *(

@@ -130,6 +130,7 @@ def markdown(depth: int) -> str:
 
 
 if __name__ == "__main__":
-    print(markdown(2))
-    print(comparisons(2)[[f"{metric}_p" for metric in METRICS]])
+    for depth in (2, 3):
+        print(markdown(depth))
+        print(comparisons(depth)[[f"{metric}_p" for metric in METRICS]])
     print(published_markdown())

@@ -33,11 +33,10 @@ def compared() -> pd.DataFrame:
     found = trials()
     rows = {}
     for dataset, method in sorted({index[:2] for index in found.index}):
-        if not method.endswith("-divided"):
+        whole = method.removesuffix("-divided")
+        if method == whole or whole not in found.loc[dataset].index.unique("method"):
             continue
-        four, one = (
-            found.loc[dataset].loc[name] for name in (method, method.removesuffix("-divided"))
-        )
+        four, one = (found.loc[dataset].loc[name] for name in (method, whole))
         splits = [i for i in SPLITS if i in four.index and i in one.index]
         four, one = four.loc[splits], one.loc[splits]
         row = {

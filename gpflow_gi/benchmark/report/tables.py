@@ -105,7 +105,7 @@ def _of_other_objectives(trials: pd.DataFrame) -> list[str]:
     for row in trials[["method", "settings"]].drop_duplicates().itertuples():
         settings = json.loads(str(row.settings))
         objective = settings.get("objective") if isinstance(settings, dict) else None
-        if isinstance(objective, dict):
+        if isinstance(objective, dict) and objective.get("name") != "Elbo":
             found[str(row.method)] = printable(str(objective.get("name")))
     if not found:
         return []
