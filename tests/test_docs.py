@@ -228,6 +228,7 @@ def test_the_mathematics_runs(capsys):
         assert (four < 0.6 * one) == (name in ("deep GP, global", "network, global"))
 
 
+@pytest.mark.slow
 def test_contributing_runs():
     names: dict = {}
     run("contributing.md", names)

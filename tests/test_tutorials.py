@@ -97,6 +97,7 @@ def pair(tmp_path_factory):
     return source, source.with_name("small.ipynb")
 
 
+@pytest.mark.slow
 def test_a_notebook_holds_what_its_source_prints(pair):
     _, notebook = pair
     (output,) = nbformat.read(notebook, as_version=4).cells[1].outputs

@@ -23,6 +23,7 @@ TINY = images.Settings(
 )
 
 
+@pytest.mark.slow
 def test_digits_are_standardised_and_photographs_with_them():
     task = images.load("digits", 0)
     assert task.train.X.shape == (1438, 8, 8, 1) and task.test.X.shape == (359, 8, 8, 1)
@@ -62,6 +63,7 @@ def fake_mnist(monkeypatch, number=40):
     monkeypatch.setattr(images, "images", lambda name: sets)
 
 
+@pytest.mark.slow
 def test_mnist_as_images_and_as_pixels(monkeypatch):
     fake_mnist(monkeypatch, number=1600)
     task = images.load("mnist", 0)

@@ -118,6 +118,7 @@ def test_the_hessian_is_that_of_finite_differences(rng):
     np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 def test_the_linearised_predictive_is_a_gaussian_process(rng):
     X, Y = rng.normal(size=(N, D)), rng.normal(size=(N, 1))
     result = laplace(curved(rng, gpflow.likelihoods.Gaussian(NOISE)), (X, Y), steps=300)

@@ -113,6 +113,7 @@ def test_chains_begin_at_maxima(network, data):  # noqa: F811
     np.testing.assert_array_equal(one.theta, same.theta)
 
 
+@pytest.mark.slow
 def test_minibatches_cycles_and_seeds(network, data):  # noqa: F811
     settings = {"num_draws": 8, "steps": 80, "batch_size": 4, "cycles": 2}
     one, same = (sghmc(network, data, **settings, seed=5) for _ in range(2))

@@ -33,6 +33,7 @@ def gpr_of(process, data, num_draws=S):
     return gpflow.models.GPR(data, kernel, mean, noise_variance=NOISE)
 
 
+@pytest.mark.slow
 def test_the_optimum_of_the_bound_is_the_evidence(data, rng):
     process = NetworkProcess(1)
     q = FullGaussian()

@@ -157,7 +157,7 @@ def set_jitter(model):
 @pytest.mark.parametrize(
     "change",
     [
-        replace_kernel,
+        pytest.param(replace_kernel, marks=pytest.mark.slow),
         *(
             pytest.param(change, marks=pytest.mark.longest)
             for change in (

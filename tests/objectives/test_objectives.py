@@ -126,6 +126,7 @@ def test_a_model_without_an_elbo():
         train(model, DATA, steps=5)
 
 
+@pytest.mark.slow
 def test_a_resumed_run_has_the_variables_of_its_objective(tmp_path):
     settings = {**SETTINGS, "checkpoint_dir": tmp_path}
     model, mine, same, expected = LinearModel(20), Shifted(), LinearModel(20), Shifted()

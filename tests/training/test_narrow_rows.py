@@ -86,6 +86,7 @@ def test_rows_of_a_file_of_parquet_are_read_in_parts(rng, tmp_path):
     np.testing.assert_array_equal(rows.tensors[1], Y)
 
 
+@pytest.mark.slow
 def test_training_converts_the_rows_of_steps_alone(rng, monkeypatch):
     """Never the whole table: it is the largest object of a process that trains."""
     rows = NarrowRows(*counts(rng, 3000))
