@@ -987,6 +987,15 @@ def test_what_is_said_of_networks_at_their_best_rates(networks, forms):
     rates = rates[rates["method"] == "bnn-global"]["elbo"]
     said = f"is {rates[0.06]:.2f}, {rates[0.03]:.2f} and {rates[0.015]:.2f} at 0.06, 0.03 and 0.015"
     assert said in WORDS
+    lower = pd.read_csv(OF_STANDARD / "networks-naval-rates.csv")
+    assert sorted(set(lower["learning_rate"])) == [0.00375, 0.0075, 0.03]
+    best = lower.loc[lower.groupby("method")["elbo"].idxmax()].set_index("method")
+    assert best["learning_rate"]["bnn-global"] == 0.00375
+    said = (
+        "local ones reach {:.3f}, global ones {:.3f} at the lowest, factorised weights {:.3f}, and"
+    )
+    said = said.format(*best["elbo"][["bnn-local", "bnn-global", "bnn-factorised"]])
+    assert f"{said} `bnn-factorised-global` {best['elbo']['bnn-factorised-global']:.3f}." in WORDS
     assert first[first["used"]]["learning_rate"]["protein", "bnn-global"] == 0.015
     kin8nm = first[first["used"]].loc["kin8nm"]
     bound = kin8nm["elbo"]["bnn-factorised-optimal"]
