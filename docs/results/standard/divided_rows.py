@@ -27,8 +27,8 @@ def trials() -> pd.DataFrame:
 def compared() -> pd.DataFrame:
     """Divided rows minus one draw, paired over the splits that both have: a row for each method.
 
-    :return: an index of dataset and method, and "n", "elbo_one", "elbo_divided", "seconds_one" and
-        "seconds_divided" (medians), and of each metric the mean difference, its "_error" and "_p".
+    :return: an index of dataset and method, and "n", "elbo_one", "elbo_divided", and of each metric
+        the mean difference, its "_error" and "_p".
     """
     found = trials()
     rows = {}
@@ -48,10 +48,6 @@ def compared() -> pd.DataFrame:
             gap = four[metric] - one[metric]
             row[metric], row[f"{metric}_error"] = gap.mean(), gap.sem()
             row[f"{metric}_p"] = stats.ttest_1samp(gap, 0.0).pvalue if len(splits) > 1 else None
-        row["seconds_one"], row["seconds_divided"] = (
-            one["seconds"].median(),
-            four["seconds"].median(),
-        )
         rows[dataset, method] = row
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -74,4 +70,4 @@ def markdown(table: pd.DataFrame) -> str:
 
 if __name__ == "__main__":
     print(markdown(compared()))
-    print(compared()[["elbo_p", "log_density_p", "seconds_one", "seconds_divided"]])
+    print(compared()[["elbo_p", "log_density_p"]])
