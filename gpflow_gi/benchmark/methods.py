@@ -174,11 +174,14 @@ def _deep_gps_with_a_covariance_of_each_unit() -> list[Method]:
     ]
 
 
-def _deep_gps_with_divided_rows() -> list[Method]:
+def _with_divided_rows() -> list[Method]:
     """Global inducing points whose rows of a step are divided among four draws, not one.
 
     With one draw its noise moves all rows of a step; rows of local layers have noise of their own.
     """
+    of_one_precision = [method for method in _deep_gps() if "global" in method.name]
+    others = [m for m in _deep_gps_with_a_covariance_of_each_unit() if "-5-" not in m.name]
+    networks = [m for m in _networks() if m.name in ("bnn-global", "bnn-factorised-global")]
     return [
         replace(
             method,
@@ -190,8 +193,7 @@ def _deep_gps_with_divided_rows() -> list[Method]:
                 "objective": {"name": "Elbo", "divide_rows": True},
             },
         )
-        for method in _deep_gps_with_a_covariance_of_each_unit()
-        if "-5-" not in method.name
+        for method in (*of_one_precision, *others, *networks)
     ]
 
 
@@ -423,7 +425,7 @@ METHODS: dict[str, Method] = {
         *_deep_gps(),
         *_deep_gps_of_mean_zero(),
         *_deep_gps_with_a_covariance_of_each_unit(),
-        *_deep_gps_with_divided_rows(),
+        *_with_divided_rows(),
         *_deep_gps_with_an_optimal_last_layer(),
         _deep_gp_by_chains(),
         Method(
