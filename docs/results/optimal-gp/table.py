@@ -1,4 +1,4 @@
-"""Deep GPs of two layers with an optimal last layer, on the first split, beside the others.
+"""Deep GPs with an optimal last layer, on the first split, beside the others.
 
 python docs/results/optimal-gp/table.py
 
@@ -14,7 +14,8 @@ HERE = Path(__file__).resolve().parent
 FORMS = ("", "-unshared", "-whitened", "-full")
 """Suffixes of the forms of global inducing points. That with the best bound counts."""
 
-ROWS = ("dgp-local-2", "best form", "dgp-local-2-optimal", "best form, optimal")
+ROWS = ("dgp-local-{}", "best form", "dgp-local-{}-optimal", "best form, optimal")
+"""Names in the table, without the number of layers."""
 
 
 def trials() -> pd.DataFrame:
@@ -25,28 +26,31 @@ def trials() -> pd.DataFrame:
     return table[is_used].set_index(["dataset", "method"]).sort_index()
 
 
-def best_form(found: pd.DataFrame, dataset: str, suffix: str) -> str | None:
+def best_form(found: pd.DataFrame, dataset: str, suffix: str, depth: int) -> str | None:
     """The form of global inducing points with the best bound; None without trials."""
     bounds = found.loc[dataset, "elbo"]
-    names = [f"dgp-global-2{form}{suffix}" for form in FORMS]
+    names = [f"dgp-global-{depth}{form}{suffix}" for form in FORMS]
     names = [name for name in names if name in bounds.index]
     return max(names, key=lambda name: bounds[name]) if names else None
 
 
-def compared(metric: str) -> pd.DataFrame:
-    """A metric of both forms, with and without an optimal last layer: a column for each set."""
+def compared(metric: str, depth: int) -> pd.DataFrame:
+    """A metric of both forms, with and without an optimal last layer: a column for each set.
+
+    :param metric: name of a column of the records.
+    :param depth: number of layers.
+    """
     found = trials()
     columns = {}
-    for dataset in pd.read_csv(HERE / "records.csv")["dataset"].unique():
+    ours = pd.read_csv(HERE / "records.csv")
+    ours = ours[ours["method"].str.match(rf"dgp-\w+-{depth}-")]
+    rows = [row.format(depth) for row in ROWS]
+    for dataset in ours["dataset"].unique():
         values = found.loc[dataset, metric]
-        names = {
-            "dgp-local-2": "dgp-local-2",
-            "best form": best_form(found, dataset, ""),
-            "dgp-local-2-optimal": "dgp-local-2-optimal",
-            "best form, optimal": best_form(found, dataset, "-optimal"),
-        }
-        columns[dataset] = [values.get(names[row]) for row in ROWS]
-    return pd.DataFrame(columns, index=list(ROWS), dtype=float)
+        forms = [best_form(found, dataset, suffix, depth) for suffix in ("", "-optimal")]
+        names = [rows[0], forms[0], rows[2], forms[1]]
+        columns[dataset] = [values.get(name) for name in names]
+    return pd.DataFrame(columns, index=rows, dtype=float)
 
 
 def markdown(table: pd.DataFrame) -> str:
@@ -59,5 +63,6 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 if __name__ == "__main__":
-    for metric in ("elbo", "log_density"):
-        print(markdown(compared(metric)), end="\n\n")
+    for depth in (2, 3):
+        for metric in ("elbo", "log_density"):
+            print(markdown(compared(metric, depth)), end="\n\n")

@@ -2,7 +2,7 @@
 
 python docs/results/standard/all_forms.py
 
-Reads records.csv here, in ../optimal-gp and in ../warm-up, and prints the tables of
+Reads records.csv here, in ../optimal-gp, ../warm-up and ../rates, and prints the tables of
 docs/results/README.md.
 """
 
@@ -16,9 +16,14 @@ from gpflow_gi.benchmark.report.published import read as read_published
 
 HERE = Path(__file__).resolve().parent
 
-FOLDERS = (".", "../optimal-gp", "../warm-up")
+FOLDERS = (".", "../optimal-gp", "../warm-up", "../rates")
 
-CHANGES = {"kl_warmup=3000": "long warm-up", "steps=3000": "3000 steps"}
+CHANGES = {
+    "kl_warmup=3000": "long warm-up",
+    "steps=3000": "3000 steps",
+    "learning_rate=0.0075": "lower rates",
+    "learning_rate=0.12": "higher rate",
+}
 """Changes of the budget, as records and the page name them."""
 
 SPLITS = range(5)

@@ -2,7 +2,7 @@
 
 python docs/results/standard/divided_rows.py
 
-Reads records.csv beside this file, and prints the table of docs/results/nine-sets.md.
+Reads records.csv here and in ../rates, and prints the table of docs/results/nine-sets.md.
 """
 
 from pathlib import Path
@@ -16,25 +16,34 @@ SPLITS = range(5)
 
 METRICS = {"elbo": "bound", "log_density": "test log density"}
 
+DIVIDED = "-divided"
+
 
 def trials() -> pd.DataFrame:
-    """Trials at each method's best rate: an index of dataset, method and split."""
-    table = pd.read_csv(HERE / "records.csv")
+    """Trials at each method's best rate: an index of dataset, name and split.
+
+    The name is the method's, and ", lower rates" where these were tried.
+    """
+    usual = pd.read_csv(HERE / "records.csv")
+    lower = pd.read_csv(HERE.parent / "rates" / "records.csv")
+    lower = lower[lower["budget"].str.contains("learning_rate=0.0075")]
+    table = pd.concat([usual.assign(end=""), lower.assign(end=", lower rates")])
     table = table[(table["status"] == "done") & table["used"].eq(True)]
-    return table.set_index(["dataset", "method", "split"]).sort_index()
+    table["name"] = table["method"] + table["end"]
+    return table.set_index(["dataset", "name", "split"]).sort_index()
 
 
 def compared() -> pd.DataFrame:
     """Divided rows minus one draw, paired over the splits that both have: a row for each method.
 
-    :return: an index of dataset and method, and "n", "elbo_one", "elbo_divided", and of each metric
+    :return: an index of dataset and name, and "n", "elbo_one", "elbo_divided", and of each metric
         the mean difference, its "_error" and "_p".
     """
     found = trials()
     rows = {}
     for dataset, method in sorted({index[:2] for index in found.index}):
-        whole = method.removesuffix("-divided")
-        if method == whole or whole not in found.loc[dataset].index.unique("method"):
+        whole = method.replace(DIVIDED, "")
+        if method == whole or whole not in found.loc[dataset].index.unique("name"):
             continue
         four, one = (found.loc[dataset].loc[name] for name in (method, whole))
         splits = [i for i in SPLITS if i in four.index and i in one.index]
@@ -59,7 +68,7 @@ def markdown(table: pd.DataFrame) -> str:
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for (dataset, method), row in table.iterrows():
         bounds = f"{row['elbo_one']:.4f} | {row['elbo_divided']:.4f}"
-        cells = [dataset, method.removesuffix("-divided"), f"{row['n']:.0f}", bounds]
+        cells = [dataset, method.replace(DIVIDED, ""), f"{row['n']:.0f}", bounds]
         for metric in METRICS:
             error = f" ± {row[f'{metric}_error']:.4f}" if row["n"] > 1 else ""
             stars = "**" if row["n"] > 1 and row[f"{metric}_p"] < 0.05 else ""

@@ -1,0 +1,48 @@
+"""Bounds on the first split at more learning rates than the three of the sweeps.
+
+python docs/results/rates/table.py
+
+Reads records.csv here and in ../standard, and prints the tables of docs/results/nine-sets.md.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+HERE = Path(__file__).resolve().parent
+
+SWEPT = (0.015, 0.03, 0.06)
+"""The learning rates of the sweeps."""
+
+
+def bounds(prefix: str) -> pd.DataFrame:
+    """Bounds per row of split 0: an index of dataset and method, and a column for each rate.
+
+    Of the methods that were trained at other rates than :data:`SWEPT`.
+
+    :param prefix: of the methods' names, "dgp" or "bnn".
+    """
+    here = pd.read_csv(HERE / "records.csv")
+    here = here[here["method"].str.startswith(prefix)]
+    swept = pd.read_csv(HERE.parent / "standard" / "records.csv")
+    swept = swept[swept["learning_rate"].isin(SWEPT)]
+    table = pd.concat([here[~here["learning_rate"].isin(SWEPT)], swept])
+    table = table[(table["status"] == "done") & (table["split"] == 0)]
+    wide = table.pivot_table(index=["dataset", "method"], columns="learning_rate", values="elbo")
+    wide = wide.dropna(axis="columns", how="all")
+    return wide.loc[here.set_index(["dataset", "method"]).index.unique()].sort_index()
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """The table as the page has it, with the best of each row in bold."""
+    heads = ["", "method", *(f"{rate:g}" for rate in table)]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for (dataset, method), row in table.iterrows():
+        cells = ["" if pd.isna(value) else f"{value:.3f}" for value in row]
+        cells[row.argmax()] = f"**{cells[row.argmax()]}**"
+        lines.append(f"| {' | '.join([dataset, method, *cells])} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(markdown(bounds("dgp")), markdown(bounds("bnn")), sep="\n\n")
