@@ -180,8 +180,10 @@ def _with_divided_rows() -> list[Method]:
     With one draw its noise moves all rows of a step; rows of local layers have noise of their own.
     """
     of_one_precision = [method for method in _deep_gps() if "global" in method.name]
-    others = [m for m in _deep_gps_with_a_covariance_of_each_unit() if "-5-" not in m.name]
-    networks = [m for m in _networks() if m.name in ("bnn-global", "bnn-factorised-global")]
+    of_each_unit = _deep_gps_with_a_covariance_of_each_unit()
+    others = [method for method in of_each_unit if "-5-" not in method.name]
+    names = "bnn-global", "bnn-factorised-global"
+    networks = [method for method in _networks() if method.name in names]
     return [
         replace(
             method,

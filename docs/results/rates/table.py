@@ -15,12 +15,13 @@ SWEPT = (0.015, 0.03, 0.06)
 """The learning rates of the sweeps."""
 
 
-def bounds(prefix: str) -> pd.DataFrame:
-    """Bounds per row of split 0: an index of dataset and method, and a column for each rate.
+def at_rates(prefix: str, metric: str = "elbo") -> pd.DataFrame:
+    """A metric on split 0: an index of dataset and method, and a column for each rate.
 
     Of the methods that were trained at other rates than :data:`SWEPT`.
 
     :param prefix: of the methods' names, "dgp" or "bnn".
+    :param metric: name of a column of the records, the bound per row unless told.
     """
     here = pd.read_csv(HERE / "records.csv")
     here = here[here["method"].str.startswith(prefix)]
@@ -28,7 +29,9 @@ def bounds(prefix: str) -> pd.DataFrame:
     swept = swept[swept["learning_rate"].isin(SWEPT)]
     table = pd.concat([here[~here["learning_rate"].isin(SWEPT)], swept])
     table = table[(table["status"] == "done") & (table["split"] == 0)]
-    wide = table.pivot_table(index=["dataset", "method"], columns="learning_rate", values="elbo")
+    # The same trial of two sweeps is one.
+    table = table.drop_duplicates(["dataset", "method", "learning_rate", metric])
+    wide = table.pivot(index=["dataset", "method"], columns="learning_rate", values=metric)
     wide = wide.dropna(axis="columns", how="all")
     return wide.loc[here.set_index(["dataset", "method"]).index.unique()].sort_index()
 
@@ -45,4 +48,4 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 if __name__ == "__main__":
-    print(markdown(bounds("dgp")), markdown(bounds("bnn")), sep="\n\n")
+    print(markdown(at_rates("dgp")), markdown(at_rates("bnn")), sep="\n\n")

@@ -1,4 +1,4 @@
-"""Deep GPs of two layers after a short and a long KL warm-up.
+"""Deep GPs after a short and a long KL warm-up.
 
 python docs/results/warm-up/table.py
 
