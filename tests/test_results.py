@@ -967,6 +967,22 @@ def divided():
     return script("standard", "divided_rows.py")
 
 
+def test_divided_rows_against_one_draw_in_networks(divided):
+    table = divided.compared().xs("bnn-global-divided", level=1)
+    said = (
+        "raise it by {:.4f} ± {:.4f} on energy and {:.4f} ± {:.4f} on concrete, and not on boston."
+    )
+    numbers = [
+        table.loc[name, column]
+        for name in ("energy", "concrete")
+        for column in ("elbo", "elbo_error")
+    ]
+    assert said.format(*numbers) in WORDS
+    assert table["elbo"]["boston"] < 0 < 0.05 < table["elbo_p"]["boston"]
+    assert sorted(table.index) == ["boston", "concrete", "energy", "protein"]
+    assert max(table["elbo_p"].drop("boston")) < 0.05
+
+
 def test_divided_rows_against_local_ones_on_naval(forms):
     parts = []
     for depth in (2, 3):
