@@ -32,7 +32,6 @@ def at_rates(prefix: str, metric: str = "elbo") -> pd.DataFrame:
     # The same trial of two sweeps is one.
     table = table.drop_duplicates(["dataset", "method", "learning_rate", metric])
     wide = table.pivot(index=["dataset", "method"], columns="learning_rate", values=metric)
-    wide = wide.dropna(axis="columns", how="all")
     return wide.loc[here.set_index(["dataset", "method"]).index.unique()].sort_index()
 
 
