@@ -87,6 +87,35 @@ def comparisons(depth: int) -> pd.DataFrame:
     return pd.DataFrame(rows).T
 
 
+LEVEL = 0.001
+"""Mean bounds per row that differ by less are level."""
+
+
+def in_short() -> str:
+    """The table of sets by who is ahead, as the page has it.
+
+    One star marks a difference that is significant, two one that is so when corrected for the
+    number of sets (Holm).
+    """
+    heads = ["", "global ahead", "level", "local ahead"]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for depth, words in ((2, "two layers"), (3, "three layers")):
+        found = comparisons(depth)
+        gaps, p = found["elbo"].astype(float), found["elbo_p"].astype(float)
+        stars = (p < 0.05).astype(int) + (holm(p) < 0.05).astype(int)
+        marked = {name: name + r"\*" * stars[name] for name in gaps.index}
+        groups = [gaps[gaps >= LEVEL], gaps[gaps.abs() < LEVEL], gaps[gaps <= -LEVEL]]
+        cells = [", ".join(marked[name] for name in group.index) for group in groups]
+        lines.append(f"| {words} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def holm(p: pd.Series) -> pd.Series:
+    """P-values that are corrected for their number."""
+    ordered = p.astype(float).sort_values()
+    return (ordered * range(len(ordered), 0, -1)).cummax()
+
+
 def beside_published() -> pd.DataFrame:
     """Mean bounds of `gp` and of the best of two layers, its name, published ones: a row a set."""
     table = read_published().query("metric == 'elbo'")
@@ -135,6 +164,7 @@ def markdown(depth: int) -> str:
 
 
 if __name__ == "__main__":
+    print(in_short())
     for depth in (2, 3):
         print(markdown(depth))
         print(comparisons(depth)[[f"{metric}_p" for metric in METRICS]])

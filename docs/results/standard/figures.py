@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 FORMS = ("", "-unshared", "-whitened", "-full")
 """Suffixes of the forms of global inducing points. That with the best bound on split 0 counts."""
 
-DEPTHS = {"2 layers": "dgp-{}-2", "3 layers": "dgp-{}-3", "5 layers, mean zero": "dgp-{}-5-zero"}
+DEPTHS = {"2 layers": "dgp-{}-2", "3 layers": "dgp-{}-3"}
 
 STYLES = {
     "": ("one precision", "#0072b2", "o"),
@@ -34,7 +34,7 @@ NUM_SPLITS = 5
 
 METRICS = {"elbo": "bound per row", "log_density": "test log density"}
 
-COLOURS = {"2 layers": "#0072b2", "3 layers": "#d55e00", "5 layers, mean zero": "#009e73"}
+COLOURS = {"2 layers": "#0072b2", "3 layers": "#d55e00"}
 
 
 def records() -> pd.DataFrame:
@@ -171,12 +171,11 @@ def gaps_to_local(metric: str, depth: str) -> pd.DataFrame:
 
 def draw_first_splits() -> Figure:
     """Differences of the bound to that of local inducing points, a panel for each depth."""
-    depths = list(DEPTHS)[:2]
-    gaps = {depth: gaps_to_local("elbo", depth) for depth in depths}
+    gaps = {depth: gaps_to_local("elbo", depth) for depth in DEPTHS}
     datasets = sorted(set().union(*(table.columns for table in gaps.values())), reverse=True)
     figure = Figure(figsize=(8.0, 1.4 + 0.32 * len(datasets)), layout="constrained")
-    panels = figure.subplots(1, len(depths), sharey=True, sharex=True)
-    for axes, depth in zip(panels, depths, strict=True):
+    panels = figure.subplots(1, len(DEPTHS), sharey=True, sharex=True)
+    for axes, depth in zip(panels, DEPTHS, strict=True):
         axes.axvline(0.0, color="#888888", linewidth=0.8)
         for i, (form, (words, colour, marker)) in enumerate(STYLES.items()):
             row = gaps[depth].loc[form]

@@ -1,0 +1,35 @@
+"""Splits of each set on which each method has been run at the budget `standard`.
+
+python docs/results/standard/coverage.py
+
+Reads records.csv beside this file, and prints a table of docs/results/nine-sets.md.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+HERE = Path(__file__).resolve().parent
+
+
+def counts() -> pd.DataFrame:
+    """Splits at each method's best rate: a row for each method, a column for each set."""
+    table = pd.read_csv(HERE / "records.csv")
+    table = table[(table["status"] == "done") & table["used"].eq(True)]
+    splits = table.groupby(["method", "dataset"])["split"].nunique().unstack(fill_value=0)
+    # From the simplest: GPs before deep GPs before networks, as in the report.
+    families = ("linear", "gp", "svgp", "dgp", "bnn")
+    order = sorted(splits.index, key=lambda name: (families.index(name.split("-")[0]), name))
+    return splits.loc[order].rename_axis(index=None, columns=None)
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """The table as the page has it: empty where a method has not been run."""
+    lines = [f"| | {' | '.join(table.columns)} |", "|---" * (len(table.columns) + 1) + "|"]
+    for method, row in table.iterrows():
+        lines.append(f"| {method} | {' | '.join(str(n) if n else '' for n in row)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(markdown(counts()))
