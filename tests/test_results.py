@@ -723,6 +723,30 @@ def test_what_is_said_of_three_layers_on_five_splits(figures, forms):
     assert [name for name in sets if gaps[name].mean() < 0] == ["energy", "naval", "protein"]
 
 
+def test_gains_over_a_sparse_gp(forms):
+    heading = "in the last column [bayesian_benchmarks](standard/report.md):\n\n"
+    assert TEXT.count(heading) == 1
+    table = TEXT[TEXT.index(heading) :].removeprefix(heading).split("\n\n")[0]
+    assert table == forms.gains_markdown()
+    gains = forms.gains()
+    theirs = gains[["DSVI", "STAR", "DSVI, bb"]].max(axis=1)
+    lead = gains["gain"] - theirs
+    more = ["concrete", "energy", "kin8nm", "naval", "yacht"]
+    assert list(lead.index[lead > 0.03]) == more
+    assert lead.drop(more).abs().max() < 0.01  # published numbers have two digits
+    sampled = gains["SGHMC"] > gains["gain"]
+    assert list(gains.index[sampled]) == ["concrete", "power", "protein", "wine"]
+    table = read_published().query("metric == 'log_density'")
+    published = table.pivot(index="dataset", columns="method", values="mean").astype(float)
+    best = published[list(forms.OF_LINDINGER["DSVI"])].max(axis=1)
+    behind = gains.index[gains["deep"] < best[gains.index]]
+    assert list(behind) == ["concrete", "power", "protein", "wine"]
+    assert all(published["SGP"][behind] > gains["sparse"][behind])
+    said = "(2020) has {:.2f} on wine and {:.2f} on power, and `svgp` here {:.2f} and {:.2f}. So"
+    sets = ["wine", "power"]
+    assert said.format(*published["SGP"][sets], *gains["sparse"][sets]) in WORDS
+
+
 def test_what_is_said_of_published_densities(figures, forms):
     published = figures.published_densities()
     deep = [name for name in published if "DGP" in name and "SGHMC" not in name]
