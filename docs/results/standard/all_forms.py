@@ -28,6 +28,9 @@ CHANGES = {
 
 SPLITS = range(5)
 
+LEVEL = 0.001
+"""Mean bounds per row that differ by less are level."""
+
 METRICS = {"elbo": "bound", "log_density": "test log density"}
 
 PUBLISHED = {"DGP_GI_5": "deep GP, published", "DWP_5": "deep Wishart process, published"}
@@ -87,15 +90,10 @@ def comparisons(depth: int) -> pd.DataFrame:
     return pd.DataFrame(rows).T
 
 
-LEVEL = 0.001
-"""Mean bounds per row that differ by less are level."""
-
-
 def in_short() -> str:
     """The table of sets by who is ahead, as the page has it.
 
-    One star marks a difference that is significant, two one that is so when corrected for the
-    number of sets (Holm).
+    One star: significant. Two stars: significant after Holm's correction for the number of sets.
     """
     heads = ["", "global ahead", "level", "local ahead"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
@@ -111,9 +109,9 @@ def in_short() -> str:
 
 
 def holm(p: pd.Series) -> pd.Series:
-    """P-values that are corrected for their number."""
+    """P-values corrected for their number by Holm's method, in ascending order."""
     ordered = p.astype(float).sort_values()
-    return (ordered * range(len(ordered), 0, -1)).cummax()
+    return (ordered * range(len(ordered), 0, -1)).cummax().clip(upper=1.0)
 
 
 def beside_published() -> pd.DataFrame:

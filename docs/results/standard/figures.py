@@ -3,7 +3,8 @@
 python docs/results/standard/figures.py
 
 Reads records.csv beside this file, and writes first-splits.png, global-local.png, published.png
-and comparisons.csv. Prints the tables of docs/results/nine-sets.md.
+and comparisons.csv. Prints the tables of the first split and of five splits in
+docs/results/nine-sets.md.
 """
 
 from pathlib import Path
@@ -67,7 +68,7 @@ def first_splits(metric: str, depth: str) -> pd.DataFrame:
     names = ["gp", "svgp", name.format("local"), *forms]
     table = pd.read_csv(HERE / "records.csv")
     table = table[(table["split"] == 0) & table["method"].isin(names)]
-    # Those with a rate were trained at three.
+    # All but gp must have been trained at three rates.
     rates = (
         table.groupby(["dataset", "method"])["learning_rate"]
         .nunique()
@@ -281,5 +282,5 @@ if __name__ == "__main__":
     for depth in DEPTHS:
         for metric, words in METRICS.items():
             for splits, of in (("first split", first_splits), ("five splits", several_splits)):
-                if not (table := of(metric, depth)).empty:
-                    print(f"\n{splits}, {depth}, {words}:\n\n{markdown(table)}")
+                if not (shown := of(metric, depth)).empty:
+                    print(f"\n{splits}, {depth}, {words}:\n\n{markdown(shown)}")
