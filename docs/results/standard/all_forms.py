@@ -2,14 +2,15 @@
 
 python docs/results/standard/all_forms.py
 
-Reads records.csv here, in ../optimal-gp, ../warm-up and ../rates, and prints the tables of
-docs/results/README.md.
+Reads records.csv here, in ../optimal-gp, ../warm-up and ../rates, prints the tables of
+docs/results/README.md, and writes global-local.png.
 """
 
 import re
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.figure import Figure
 from scipy import stats
 
 from gpflow_gi.benchmark.report.published import read as read_published
@@ -132,6 +133,38 @@ def beside_published() -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
+def draw() -> Figure:
+    """Global minus local with intervals of 95%: a panel for each metric, a row for each set."""
+    tables = {depth: comparisons(depth) for depth in (2, 3)}
+    datasets = sorted(tables[2].index, reverse=True)
+    figure = Figure(figsize=(8.0, 1.2 + 0.45 * len(datasets)), layout="constrained")
+    panels = figure.subplots(1, len(METRICS), sharey=True)
+    factor = stats.t.ppf(0.975, len(SPLITS) - 1)
+    for axes, (metric, words) in zip(panels, METRICS.items(), strict=True):
+        axes.axvline(0.0, color="#888888", linewidth=0.8)
+        for (depth, table), colour, shift in zip(
+            tables.items(), ("#0072b2", "#d55e00"), (0.1, -0.1), strict=True
+        ):
+            axes.errorbar(
+                table[metric].astype(float),
+                [datasets.index(name) + shift for name in table.index],
+                xerr=factor * table[f"{metric}_error"].astype(float),
+                fmt="o",
+                markersize=4,
+                color=colour,
+                label=f"{depth} layers",
+            )
+        axes.set_xlabel(f"{words}: global minus local")
+        axes.set_xscale("symlog", linthresh=0.01)
+        axes.grid(axis="x", color="#e5e5e5")
+        axes.set_axisbelow(True)
+    panels[0].set_yticks(range(len(datasets)), datasets)
+    panels[0].set_ylim(-0.5, len(datasets) - 0.5)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(tables), frameon=False)
+    return figure
+
+
 OF_LINDINGER = {
     "DSVI": ("DSVI_DGP_2", "DSVI_DGP_3"),
     "STAR": ("STAR_DGP_2", "STAR_DGP_3"),
@@ -209,6 +242,7 @@ def markdown(depth: int) -> str:
 
 
 if __name__ == "__main__":
+    draw().savefig(HERE / "global-local.png", dpi=150)
     print(in_short())
     for depth in (2, 3):
         print(markdown(depth))

@@ -2,8 +2,8 @@
 
 python docs/results/standard/figures.py
 
-Reads records.csv beside this file, and writes first-splits.png, global-local.png, published.png
-and comparisons.csv. Prints the tables of the first split and of five splits in
+Reads records.csv beside this file, and writes first-splits.png, published.png and
+comparisons.csv. Prints the tables of the first split and of five splits in
 docs/results/nine-sets.md.
 """
 
@@ -34,8 +34,6 @@ STYLES = {
 NUM_SPLITS = 5
 
 METRICS = {"elbo": "bound per row", "log_density": "test log density"}
-
-COLOURS = {"2 layers": "#0072b2", "3 layers": "#d55e00"}
 
 
 def records() -> pd.DataFrame:
@@ -193,37 +191,6 @@ def draw_first_splits() -> Figure:
     return figure
 
 
-def draw_comparisons(table: pd.DataFrame) -> Figure:
-    """Differences with intervals of 95%, a row for each data set."""
-    datasets = sorted(table["dataset"].unique(), reverse=True)
-    figure = Figure(figsize=(8.0, 1.2 + 0.45 * len(datasets)), layout="constrained")
-    panels = figure.subplots(1, 2, sharey=True)
-    for axes, (metric, title) in zip(panels, METRICS.items(), strict=True):
-        axes.axvline(0.0, color="#888888", linewidth=0.8)
-        for i, depth in enumerate(DEPTHS):
-            rows = table[(table["metric"] == metric) & (table["depth"] == depth)]
-            places = [datasets.index(name) + 0.2 * (1 - i) for name in rows["dataset"]]
-            factor = stats.t.ppf(0.975, rows["n"] - 1)
-            axes.errorbar(
-                rows["difference"],
-                places,
-                xerr=factor * rows["standard_error"],
-                fmt="o",
-                markersize=4,
-                color=COLOURS[depth],
-                label=depth if len(rows) else "_nothing",
-            )
-        axes.set_xlabel(f"{title}: global minus local")
-        axes.set_xscale("symlog", linthresh=0.01)
-        axes.grid(axis="x", color="#e5e5e5")
-        axes.set_axisbelow(True)
-    panels[0].set_yticks(range(len(datasets)), datasets)
-    panels[0].set_ylim(-0.5, len(datasets) - 0.5)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(DEPTHS), frameon=False)
-    return figure
-
-
 def published_densities() -> pd.DataFrame:
     """Published test log densities: index dataset, columns methods."""
     table = read_published()
@@ -274,10 +241,8 @@ def draw_published() -> Figure:
 
 
 if __name__ == "__main__":
-    table = comparisons()
-    table.to_csv(HERE / "comparisons.csv", index=False)
+    comparisons().to_csv(HERE / "comparisons.csv", index=False)
     draw_first_splits().savefig(HERE / "first-splits.png", dpi=150)
-    draw_comparisons(table).savefig(HERE / "global-local.png", dpi=150)
     draw_published().savefig(HERE / "published.png", dpi=150)
     for depth in DEPTHS:
         for metric, words in METRICS.items():
