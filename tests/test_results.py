@@ -2451,3 +2451,26 @@ def test_which_splits_were_run():
     coverage = script("standard", "coverage.py")
     heading = "Numbers of splits that have been run"
     assert coverage.markdown(coverage.counts()) in TEXT[TEXT.index(heading) :]
+
+
+def test_twice_the_steps():
+    doubled = script("doubled", "table.py")
+    heading = "Gains of the bound per row by twice the steps:"
+    after = TEXT[TEXT.index(heading) + len(heading) :].strip()
+    found = doubled.compared()
+    assert doubled.markdown(found) == after.split("\n\n")[0]
+    assert f"change these bounds by at most {found['gain'].abs().max():.3f}, less than" in WORDS
+    assert found["gain"].abs().max() < doubled.ENOUGH
+
+
+@pytest.mark.parametrize(
+    "heading, metric",
+    [
+        ("The bound per row of five layers over five splits:", "elbo"),
+        ("The test log density of five layers over five splits:", "log_density"),
+    ],
+)
+def test_five_layers_over_five_splits(heading, metric):
+    five = script("standard", "five_layers.py")
+    after = TEXT[TEXT.index(heading) + len(heading) :].strip()
+    assert five.markdown(five.compared(metric)) == after.split("\n\n")[0]

@@ -1,0 +1,96 @@
+"""Five layers of mean zero with local and global inducing points, beside published ones.
+
+python docs/results/standard/five_layers.py
+
+Reads records.csv beside this file, and prints the tables of docs/results/deep-gps.md.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from gpflow_gi.benchmark.report.published import read as read_published
+
+HERE = Path(__file__).resolve().parent
+
+STARTS = {"inputs": "", "targets": "-targets"}
+"""Suffixes of methods whose hidden layers start as the identity, or at the regression."""
+
+SPLITS = range(5)
+
+METRICS = {"elbo": "bound per row", "log_density": "test log density"}
+
+PUBLISHED = {"DGP_GI_5": "DGP, published", "DWP_5": "deep Wishart process, published"}
+"""The same architecture after 20,000 steps."""
+
+
+def trials(metric: str) -> pd.DataFrame:
+    """A metric of both at their best rates: an index of dataset and method, a column a split.
+
+    Of those with all five splits.
+
+    :param metric: one of :data:`METRICS`.
+    """
+    table = pd.read_csv(HERE / "records.csv")
+    is_meant = table["method"].str.match(r"dgp-(local|global)-5-zero(-targets)?$")
+    is_used = (table["status"] == "done") & table["used"].eq(True) & table["split"].isin(SPLITS)
+    table = table[is_meant & is_used].set_index(["dataset", "method", "split"])
+    return table[metric].unstack("split").reindex(columns=SPLITS).dropna()
+
+
+def compared(metric: str) -> pd.DataFrame:
+    """Medians of five splits for both families, and published means.
+
+    Medians, since a rare draw can move the bound of one split by nats per row.
+
+    :param metric: one of :data:`METRICS`.
+    :return: an index of dataset and start; columns "local" and "global" (medians, and with
+        "_least" and "_most" the range), "gap" (the median of global minus local) and "ahead" (on
+        how many splits it is positive), NaN where one of both has not been run, and a column for
+        each of :data:`PUBLISHED`.
+    """
+    found = trials(metric)
+    theirs = read_published().query("metric == @metric").set_index(["dataset", "method"])["mean"]
+    rows = {}
+    for dataset in found.index.unique("dataset"):
+        for start, suffix in STARTS.items():
+            of_set = found.loc[dataset]
+            names = {family: f"dgp-{family}-5-zero{suffix}" for family in ("local", "global")}
+            values = {f: of_set.loc[name] for f, name in names.items() if name in of_set.index}
+            row = {}
+            for family, splits in values.items():
+                row |= {
+                    family: splits.median(),
+                    f"{family}_least": splits.min(),
+                    f"{family}_most": splits.max(),
+                }
+            if len(values) == 2:
+                gap = values["global"] - values["local"]
+                row |= {"gap": gap.median(), "ahead": (gap > 0).sum()}
+            if row:
+                row |= {name: float(theirs[dataset, name]) for name in PUBLISHED}
+                rows[dataset, start] = row
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    return table.reindex(columns=table.columns.union(["local", "gap", "ahead"]))
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """The table as the page has it."""
+    heads = ["", "start", "local", "global", "global minus local", *PUBLISHED.values()]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for (dataset, start), row in table.iterrows():
+        cells = [
+            ""
+            if pd.isna(row[name])
+            else f"{row[name]:.3f} ({row[f'{name}_least']:.3f} to {row[f'{name}_most']:.3f})"
+            for name in ("local", "global")
+        ]
+        gap = "" if pd.isna(row["gap"]) else f"{row['gap']:.3f} (ahead on {row['ahead']:.0f})"
+        theirs = [f"{row[name]:.2f}" for name in PUBLISHED]
+        lines.append(f"| {' | '.join([dataset, start, *cells, gap, *theirs])} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    for metric in METRICS:
+        print(markdown(compared(metric)), end="\n\n")
