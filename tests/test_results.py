@@ -552,7 +552,7 @@ def test_means_at_best_rates():
     summary = pd.read_csv(OF_STANDARD / "summary.csv").set_index(["metric", "method", "dataset"])
     (dataset, *_), *rows = rows_of("their standard errors:\n\n| yacht")
     methods = {method for _, method, found in summary.index if found == dataset}
-    assert {method for method, *_ in rows} == methods and len(rows) == 23
+    assert {method for method, *_ in rows} == methods and len(rows) == 24
     for method, *cells in rows:
         for metric, cell in zip(("elbo", "log_density", "crps"), cells, strict=True):
             if not cell:
@@ -2474,3 +2474,35 @@ def test_five_layers_over_five_splits(heading, metric):
     five = script("standard", "five_layers.py")
     after = TEXT[TEXT.index(heading) + len(heading) :].strip()
     assert five.markdown(five.compared(metric)) == after.split("\n\n")[0]
+
+
+def test_what_is_said_of_five_layers_over_five_splits():
+    five = script("standard", "five_layers.py")
+    bounds, densities = (five.compared(metric) for metric in five.METRICS)
+    targets, inputs = (bounds.xs(start, level=1) for start in ("targets", "inputs"))
+    assert list(targets.index) == ["boston", "concrete", "energy", "yacht"]
+    assert all(targets["global"] > targets["DGP_GI_5"])
+    said = "Over five splits of four sets it is above the former on all four"
+    assert said in words_of("docs/results/README.md")
+    above = targets.index[targets["global"] > targets["DWP_5"]]
+    assert list(above) == ["boston", "concrete", "yacht"]
+    assert round(targets.loc["energy", "global"], 2) == targets.loc["energy", "DWP_5"]
+    lower = (targets["global"] - inputs["global"]).dropna()
+    said = f"lower by {lower['energy']:.3f} on energy and by {lower['yacht']:.3f} on yacht."
+    assert said in WORDS and len(lower) == 2
+    errors = {}
+    for path in (OF_STANDARD / "records").glob("*dgp-global-5-zero-targets*.json"):
+        record = json.loads(path.read_text("utf-8"))
+        place = record["trial"]["dataset"], record["trial"]["split"]
+        errors[place] = max(record["standard_errors"]["elbo"], errors.get(place, 0.0))
+    rare = errors.pop(("energy", 2))
+    bound, density = targets.loc["energy", "global_least"], densities.loc["energy", "targets"]
+    said = f"by about {100 * rare:.0f} nats per row, so that its bound, {bound:.3f}, has a standard"
+    assert (
+        f"{said} error of {rare:.3f}; on the other splits it is {max(errors.values()):.3f}" in WORDS
+    )
+    # A single draw moves the mean as far as its standard error.
+    assert abs(targets.loc["energy", "global"] - bound - rare) < 0.01
+    trials = five.trials("log_density").loc["energy", "dgp-global-5-zero-targets"]
+    assert trials[2] == density["global"]
+    assert f"Its test log density, {trials[2]:.3f}, is the median of the five." in WORDS
