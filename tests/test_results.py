@@ -805,6 +805,31 @@ def test_optimal_last_layers(optimal, heading, metric, depth):
     assert table == TEXT[TEXT.index(heading) + len(heading) :].strip().split("\n\n")[0]
 
 
+def test_rates_and_steps_on_naval(optimal, forms):
+    heading = "by method, number of steps and learning rate:"
+    after = TEXT[TEXT.index(heading) + len(heading) :].strip()
+    assert optimal.naval_markdown() == after.split("\n\n")[0]
+    bounds = optimal.naval()
+    lead = bounds.loc["dgp-global-2-full-optimal"] - bounds.loc["dgp-local-2-optimal"]
+    short = lead.loc[3000]
+    said = (
+        f"ahead by {short[0.015]:.3f} at the two lower rates, and behind by {-short[0.06]:.3f} at"
+    )
+    assert f"{said} 0.06 and {-short[0.12]:.3f} at 0.12." in WORDS
+    assert f"{short[0.015]:.3f}" == f"{short[0.03]:.3f}"
+    assert f"they are ahead by {lead.loc[10000, 0.06]:.3f}. So the difference" in WORDS
+    by = f"{lead.loc[10000, 0.06]:.3f}"
+    assert f"(after 10,000, on split 0, global ones by {by})" in words_of("README.md")
+    said = "after 10,000, on split 0, [global ones"
+    link = "(nine-sets.md#rates-and-steps-on-naval)"
+    words = words_of("docs/results/README.md")
+    assert f"{said}]{link}, by {by}." in words and f"{said} are ahead]{link} by {by}." in words
+    five = forms.comparisons(2)["elbo"].astype(float)["naval"]
+    assert f"five splits above, {five:.4f} at 0.06, says" in WORDS
+    seconds = pd.read_csv(RESULTS / "optimal-gp" / "naval" / "records.csv")["seconds"]
+    assert set((seconds[seconds > 500] / 60).round()) == {13}
+
+
 def test_three_layers_below_an_optimal_last_layer(optimal):
     local, best = (
         optimal.compared("elbo", 3).loc[["dgp-local-3-optimal", "best form, optimal"]].values

@@ -2,7 +2,8 @@
 
 python docs/results/optimal-gp/table.py
 
-Reads records.csv here and in ../standard, and prints the tables of docs/results/nine-sets.md.
+Reads records.csv here, in naval and in ../standard, and prints the tables of
+docs/results/nine-sets.md.
 """
 
 from pathlib import Path
@@ -53,6 +54,26 @@ def compared(metric: str, depth: int) -> pd.DataFrame:
     return pd.DataFrame(columns, index=rows, dtype=float)
 
 
+def naval() -> pd.DataFrame:
+    """Bounds on split 0 of naval: an index of method and steps, and a column for each rate."""
+    tables = [pd.read_csv(HERE / name) for name in ("records.csv", "naval/records.csv")]
+    table = pd.concat(tables).query("dataset == 'naval' and split == 0")
+    steps = table["budget"].str.extract(r"steps=(\d+)")[0].fillna(10000).astype(int)
+    table = table.assign(steps=steps)
+    return table.pivot(index=["method", "steps"], columns="learning_rate", values="elbo")
+
+
+def naval_markdown() -> str:
+    """The table of rates and steps as the page has it."""
+    table = naval()
+    lines = [f"| | steps | {' | '.join(f'{rate:g}' for rate in table)} |"]
+    lines.append("|---" * (len(table.columns) + 2) + "|")
+    for (method, steps), row in table.iterrows():
+        cells = ["" if pd.isna(value) else f"{value:.3f}" for value in row]
+        lines.append(f"| {method} | {steps} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def markdown(table: pd.DataFrame) -> str:
     """The table as the page has it."""
     lines = [f"| | {' | '.join(table.columns)} |", "|---" * (len(table.columns) + 1) + "|"]
@@ -66,3 +87,4 @@ if __name__ == "__main__":
     for depth in (2, 3):
         for metric in ("elbo", "log_density"):
             print(markdown(compared(metric, depth)), end="\n\n")
+    print(naval_markdown())
