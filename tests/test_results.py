@@ -552,7 +552,7 @@ def test_means_at_best_rates():
     summary = pd.read_csv(OF_STANDARD / "summary.csv").set_index(["metric", "method", "dataset"])
     (dataset, *_), *rows = rows_of("their standard errors:\n\n| yacht")
     methods = {method for _, method, found in summary.index if found == dataset}
-    assert {method for method, *_ in rows} == methods and len(rows) == 24
+    assert {method for method, *_ in rows} == methods and len(rows) == 25
     for method, *cells in rows:
         for metric, cell in zip(("elbo", "log_density", "crps"), cells, strict=True):
             if not cell:
@@ -2519,6 +2519,14 @@ def test_what_is_said_of_five_layers_over_five_splits():
     lower = (targets["global"] - inputs["global"]).dropna()
     said = f"lower by {lower['energy']:.3f} on energy and by {lower['yacht']:.3f} on yacht."
     assert said in WORDS and len(lower) == 2
+    ahead, gaps = targets["ahead"].dropna(), targets["gap"]
+    assert dict(ahead) == {"energy": 4, "yacht": 5}
+    predicted = densities.xs("targets", level=1)
+    assert dict(predicted["ahead"].dropna()) == {"energy": 1, "yacht": 1}
+    said = f"by {gaps['yacht']:.3f} and {gaps['energy']:.3f} in the median. Their test log density"
+    assert said in WORDS
+    gaps = predicted["gap"]
+    assert f"median difference of {gaps['yacht']:.3f} and {gaps['energy']:.3f}: a better" in WORDS
     errors = {}
     for path in (OF_STANDARD / "records").glob("*dgp-global-5-zero-targets*.json"):
         record = json.loads(path.read_text("utf-8"))
