@@ -1450,6 +1450,13 @@ def test_what_the_first_pages_say_of_all_forms(forms, page, ahead_on, told_on):
     assert stats.ttest_1samp(gap, 0.0).pvalue > 0.05
 
 
+def test_holm(forms):
+    """By hand: three times the smallest, twice the next, and never less than a smaller one."""
+    corrected = forms.holm(pd.Series({"a": 0.01, "b": 0.04, "c": 0.03}))
+    assert corrected.to_dict() == pytest.approx({"a": 0.03, "c": 0.06, "b": 0.06})
+    assert forms.holm(pd.Series({"a": 0.7, "b": 0.6})).max() == 1.0
+
+
 def test_the_figure_of_all_forms(forms):
     """Its points are the differences of the tables, and its bars intervals of 95%."""
     for axes, metric in zip(forms.draw().axes, forms.METRICS, strict=True):

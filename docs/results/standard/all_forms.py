@@ -37,6 +37,13 @@ METRICS = {"elbo": "bound", "log_density": "test log density"}
 PUBLISHED = {"DGP_GI_5": "deep GP, published", "DWP_5": "deep Wishart process, published"}
 """Five layers without skip connections, after 20,000 steps."""
 
+OF_LINDINGER = {
+    "DSVI": ("DSVI_DGP_2", "DSVI_DGP_3"),
+    "STAR": ("STAR_DGP_2", "STAR_DGP_3"),
+    "SGHMC": ("SGHMC_DGP_2", "SGHMC_DGP_3"),
+}
+"""Deep GPs of Lindinger et al. (2020); the better depth of each counts, by the test log density."""
+
 
 def name_of(method: str, budget: str) -> str:
     """A method and the changes of its budget, as on the page.
@@ -163,14 +170,6 @@ def draw() -> Figure:
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(tables), frameon=False)
     return figure
-
-
-OF_LINDINGER = {
-    "DSVI": ("DSVI_DGP_2", "DSVI_DGP_3"),
-    "STAR": ("STAR_DGP_2", "STAR_DGP_3"),
-    "SGHMC": ("SGHMC_DGP_2", "SGHMC_DGP_3"),
-}
-"""Deep GPs of Lindinger et al. (2020); the better depth of each counts, by the test log density."""
 
 
 def gains() -> pd.DataFrame:
