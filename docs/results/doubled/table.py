@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from gpflow_gi.benchmark.report.markdown import pipe_table
+
 HERE = Path(__file__).resolve().parent
 
 STEPS = (10000, 20000)
@@ -41,12 +43,12 @@ def compared(metric: str = "elbo") -> pd.DataFrame:
 def markdown(table: pd.DataFrame) -> str:
     """The gains as the page has them: a row for each set; those that are too large are bold."""
     gains = table["gain"].unstack("method")
-    lines = [f"| | {' | '.join(gains.columns)} |", "|---" * (len(gains.columns) + 1) + "|"]
+    rows = []
     for dataset, row in gains.iterrows():
         cells = ["" if pd.isna(gain) else f"{gain:.3f}" for gain in row]
         cells = [f"**{c}**" if gain >= ENOUGH else c for c, gain in zip(cells, row, strict=True)]
-        lines.append(f"| {dataset} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append([dataset, *cells])
+    return pipe_table(["", *gains.columns], rows)
 
 
 if __name__ == "__main__":

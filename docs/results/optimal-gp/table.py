@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from gpflow_gi.benchmark.report.markdown import pipe_table
+
 HERE = Path(__file__).resolve().parent
 
 FORMS = ("", "-unshared", "-whitened", "-full")
@@ -66,21 +68,19 @@ def naval() -> pd.DataFrame:
 def naval_markdown() -> str:
     """The table of rates and steps as the page has it."""
     table = naval()
-    lines = [f"| | steps | {' | '.join(f'{rate:g}' for rate in table)} |"]
-    lines.append("|---" * (len(table.columns) + 2) + "|")
-    for (method, steps), row in table.iterrows():
-        cells = ["" if pd.isna(value) else f"{value:.3f}" for value in row]
-        lines.append(f"| {method} | {steps} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    rows = [[method, str(steps), *texts(row)] for (method, steps), row in table.iterrows()]
+    return pipe_table(["", "steps", *(f"{rate:g}" for rate in table)], rows)
 
 
 def markdown(table: pd.DataFrame) -> str:
     """The table as the page has it."""
-    lines = [f"| | {' | '.join(table.columns)} |", "|---" * (len(table.columns) + 1) + "|"]
-    for name, row in table.iterrows():
-        cells = ["" if pd.isna(value) else f"{value:.3f}" for value in row]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    rows = [[name, *texts(row)] for name, row in table.iterrows()]
+    return pipe_table(["", *table.columns], rows)
+
+
+def texts(values: pd.Series) -> list[str]:
+    """Cells of a table, empty where a method has not been run."""
+    return ["" if pd.isna(value) else f"{value:.3f}" for value in values]
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from gpflow_gi.benchmark.report.markdown import pipe_table
+
 HERE = Path(__file__).resolve().parent
 
 SWEPT = (0.015, 0.03, 0.06)
@@ -38,12 +40,12 @@ def at_rates(prefix: str, metric: str = "elbo") -> pd.DataFrame:
 def markdown(table: pd.DataFrame) -> str:
     """The table as the page has it, with the best of each row in bold."""
     heads = ["", "method", *(f"{rate:g}" for rate in table)]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    rows = []
     for (dataset, method), row in table.iterrows():
         cells = ["" if pd.isna(value) else f"{value:.3f}" for value in row]
         cells[row.argmax()] = f"**{cells[row.argmax()]}**"
-        lines.append(f"| {' | '.join([dataset, method, *cells])} |")
-    return "\n".join(lines)
+        rows.append([dataset, method, *cells])
+    return pipe_table(heads, rows, num_names=2)
 
 
 if __name__ == "__main__":

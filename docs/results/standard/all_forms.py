@@ -13,6 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy import stats
 
+from gpflow_gi.benchmark.report.markdown import pipe_table
 from gpflow_gi.benchmark.report.published import read as read_published
 
 HERE = Path(__file__).resolve().parent
@@ -103,8 +104,7 @@ def in_short() -> str:
 
     One star: significant. Two stars: significant after Holm's correction for the number of sets.
     """
-    heads = ["", "global ahead", "level", "local ahead"]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    rows = []
     for depth, words in ((2, "two layers"), (3, "three layers")):
         found = comparisons(depth)
         gaps, p = found["elbo"].astype(float), found["elbo_p"].astype(float)
@@ -112,8 +112,8 @@ def in_short() -> str:
         marked = {name: name + r"\*" * stars[name] for name in gaps.index}
         groups = [gaps[gaps >= LEVEL], gaps[gaps.abs() < LEVEL], gaps[gaps <= -LEVEL]]
         cells = [", ".join(marked[name] for name in group.index) for group in groups]
-        lines.append(f"| {words} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append([words, *cells])
+    return pipe_table(["", "global ahead", "level", "local ahead"], rows, num_names=4)
 
 
 def holm(p: pd.Series) -> pd.Series:
@@ -203,30 +203,29 @@ def gains_markdown() -> str:
     """The table of gains over a sparse GP as the page has it."""
     published = [*OF_LINDINGER, "DSVI, bb"]
     heads = ["", "best bound", "svgp", "its log density", "gain", *published]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    rows = []
     for dataset, row in gains().iterrows():
         cells = [f"{row[name]:.3f}" for name in ("sparse", "deep", "gain")]
         cells += ["" if pd.isna(row[name]) else f"{row[name]:.2f}" for name in published]
-        lines.append(f"| {dataset} | {row['name']} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append([dataset, row["name"], *cells])
+    return pipe_table(heads, rows, num_names=2)
 
 
 def published_markdown() -> str:
     """The table of published bounds as the page has it."""
-    heads = ["", "gp", "best of two layers", "bound", *PUBLISHED.values()]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    heads = ["", "best of two layers", "bound", "gp", *PUBLISHED.values()]
+    rows = []
     for dataset, row in beside_published().iterrows():
-        theirs = " | ".join(f"{row[name]:.2f}" for name in PUBLISHED)
-        cells = f"{row['gp']:.3f} | {row['name']} | {row['bound']:.3f} | {theirs}"
-        lines.append(f"| {dataset} | {cells} |")
-    return "\n".join(lines)
+        ours = [f"{row[name]:.3f}" for name in ("bound", "gp")]
+        rows.append([dataset, row["name"], *ours, *(f"{row[name]:.2f}" for name in PUBLISHED)])
+    return pipe_table(heads, rows, num_names=2)
 
 
 def markdown(depth: int) -> str:
     """The table as the page has it."""
     heads = ["", "local", "global", "bound, local", "bound, global"]
     heads += [f"{name}: global minus local" for name in METRICS.values()]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    rows = []
     for dataset, row in comparisons(depth).iterrows():
         forms = (
             row[family].split(f"-{depth}", 1)[1].strip("-, ") for family in ("local", "global")
@@ -236,8 +235,8 @@ def markdown(depth: int) -> str:
         for metric in METRICS:
             cell = f"{row[metric]:.4f} ± {row[f'{metric}_error']:.4f}"
             cells.append(f"**{cell}**" if row[f"{metric}_p"] < 0.05 else cell)
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append(cells)
+    return pipe_table(heads, rows, num_names=3)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from gpflow_gi.benchmark.report.markdown import pipe_table
+
 HERE = Path(__file__).resolve().parent
 
 
@@ -28,10 +30,8 @@ def counts() -> pd.DataFrame:
 
 def markdown(table: pd.DataFrame) -> str:
     """The table as the page has it: empty where a method has not been run."""
-    lines = [f"| | {' | '.join(table.columns)} |", "|---" * (len(table.columns) + 1) + "|"]
-    for method, row in table.iterrows():
-        lines.append(f"| {method} | {' | '.join(str(n) if n else '' for n in row)} |")
-    return "\n".join(lines)
+    rows = [[method, *(str(n) if n else "" for n in row)] for method, row in table.iterrows()]
+    return pipe_table(["", *table.columns], rows)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from pathlib import Path
 import pandas as pd
 from scipy import stats
 
+from gpflow_gi.benchmark.report.markdown import pipe_table
+
 HERE = Path(__file__).resolve().parent
 
 SPLITS = range(5)
@@ -65,16 +67,16 @@ def markdown(table: pd.DataFrame) -> str:
     """The table as the page has it."""
     heads = ["", "method", "splits", "bound, one draw", "bound, divided"]
     heads += [f"{words}: divided minus one draw" for words in METRICS.values()]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    rows = []
     for (dataset, method), row in table.iterrows():
-        bounds = f"{row['elbo_one']:.4f} | {row['elbo_divided']:.4f}"
-        cells = [dataset, method.replace(DIVIDED, ""), f"{row['n']:.0f}", bounds]
+        cells = [dataset, method.replace(DIVIDED, ""), f"{row['n']:.0f}"]
+        cells += [f"{row[name]:.4f}" for name in ("elbo_one", "elbo_divided")]
         for metric in METRICS:
             error = f" ± {row[f'{metric}_error']:.4f}" if row["n"] > 1 else ""
             stars = "**" if row["n"] > 1 and row[f"{metric}_p"] < 0.05 else ""
             cells.append(f"{stars}{row[metric]:.4f}{error}{stars}")
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append(cells)
+    return pipe_table(heads, rows, num_names=2)
 
 
 if __name__ == "__main__":

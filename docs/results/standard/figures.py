@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy import stats
 
+from gpflow_gi.benchmark.report.markdown import pipe_table
 from gpflow_gi.benchmark.report.published import read as read_published
 
 HERE = Path(__file__).resolve().parent
@@ -118,15 +119,30 @@ def several_splits(metric: str, depth: str) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("dataset")
 
 
+def means_of_all(dataset: str) -> pd.DataFrame:
+    """Means over five splits of all methods of a set, with standard errors, the best bound first.
+
+    :return: cells of text, empty without a bound: an index of methods, a column for each metric.
+    """
+    summary = pd.read_csv(HERE / "summary.csv")
+    summary = summary[(summary["dataset"] == dataset) & (summary["n"] == NUM_SPLITS)]
+    values = summary["mean"].map("{:.3f} ± ".format) + summary["standard_error"].map(
+        "{:.3f}".format
+    )
+    cells = summary.assign(value=values).pivot(index="method", columns="metric", values="value")
+    bounds = summary[summary["metric"] == "elbo"].set_index("method")["mean"]
+    order = bounds.reindex(cells.index).sort_values(ascending=False).index
+    names = METRICS | {"crps": "CRPS"}
+    return cells.loc[order, list(names)].rename(columns=names).fillna("")
+
+
 def markdown(table: pd.DataFrame) -> str:
     """A table of the page, without a name of the first column."""
-    lines = [["", *table.columns]]
-    for name, row in table.iterrows():
-        cells = [one if isinstance(one, str) else f"{one:.3f}" for one in row]
-        lines.append([str(name), *cells])
-    rows = [f"| {' | '.join(line)} |".replace("|  |", "| |") for line in lines]
-    rows.insert(1, "|" + "---|" * (1 + len(table.columns)))
-    return "\n".join(rows)
+    rows = [
+        [str(name), *(one if isinstance(one, str) else f"{one:.3f}" for one in row)]
+        for name, row in table.iterrows()
+    ]
+    return pipe_table(["", *table.columns], rows)
 
 
 def comparisons() -> pd.DataFrame:

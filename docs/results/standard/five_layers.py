@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from gpflow_gi.benchmark.report.markdown import pipe_table
 from gpflow_gi.benchmark.report.published import read as read_published
 
 HERE = Path(__file__).resolve().parent
@@ -77,7 +78,7 @@ def compared(metric: str) -> pd.DataFrame:
 def markdown(table: pd.DataFrame) -> str:
     """The table as the page has it."""
     heads = ["", "start", "local", "global", "global minus local", *PUBLISHED.values()]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    rows = []
     for (dataset, start), row in table.iterrows():
         cells = [
             ""
@@ -87,8 +88,8 @@ def markdown(table: pd.DataFrame) -> str:
         ]
         gap = "" if pd.isna(row["gap"]) else f"{row['gap']:.3f} (ahead on {row['ahead']:.0f})"
         theirs = [f"{row[name]:.2f}" for name in PUBLISHED]
-        lines.append(f"| {' | '.join([dataset, start, *cells, gap, *theirs])} |")
-    return "\n".join(lines)
+        rows.append([dataset, start, *cells, gap, *theirs])
+    return pipe_table(heads, rows, num_names=2)
 
 
 if __name__ == "__main__":

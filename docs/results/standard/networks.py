@@ -10,6 +10,8 @@ from pathlib import Path
 import pandas as pd
 from scipy import stats
 
+from gpflow_gi.benchmark.report.markdown import pipe_table
+
 HERE = Path(__file__).resolve().parent
 
 POSTERIORS = ("bnn-factorised", "bnn-local", "bnn-global", "bnn-factorised-global")
@@ -80,10 +82,7 @@ def gaps(metric: str, method: str, other: str) -> pd.DataFrame:
 
 def markdown(table: pd.DataFrame) -> str:
     """A table as the page has it."""
-    heads = ["", *table.columns]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    lines += [f"| {name} | {' | '.join(row)} |" for name, row in table.iterrows()]
-    return "\n".join(lines)
+    return pipe_table(["", *table.columns], [[name, *row] for name, row in table.iterrows()])
 
 
 if __name__ == "__main__":

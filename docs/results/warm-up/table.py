@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from gpflow_gi.benchmark.report.markdown import pipe_table
+
 HERE = Path(__file__).resolve().parent
 
 SHORT, LONG = 150, 3000
@@ -67,12 +69,11 @@ def several_splits(dataset: str) -> pd.DataFrame:
 
 def markdown(table: pd.DataFrame, names: list[str]) -> str:
     """The table as the page has it: its index, of two levels, and its columns."""
-    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+    rows = []
     for index, row in table.iterrows():
         cells = [value if isinstance(value, str) else f"{value:.3f}" for value in row]
-        cells = ["" if cell == "nan" else cell for cell in cells]
-        lines.append(f"| {' | '.join(map(str, [*index, *cells]))} |")
-    return "\n".join(lines)
+        rows.append([*map(str, index), *("" if cell == "nan" else cell for cell in cells)])
+    return pipe_table(names, rows, num_names=2)
 
 
 def page_tables() -> list[str]:

@@ -21,7 +21,7 @@ def results(table: Table) -> str:
         )
         for dataset, n, cells in table.rows
     ]
-    lines = _table(("data set", "splits", *map(escaped, table.methods)), rows)
+    lines = pipe_table(("data set", "splits", *map(escaped, table.methods)), rows)
     return f"{lines}\n\n{escaped(table.footnote)}" if table.footnote else lines
 
 
@@ -37,7 +37,7 @@ def failures(found: pd.DataFrame) -> str:
         )
         for row in found.rename(columns={"count": "number"}).itertuples()
     ]
-    return _table(("data set", "method", "trials", "splits", "error"), rows)
+    return pipe_table(("data set", "method", "trials", "splits", "error"), rows)
 
 
 def published(found: Published) -> str:
@@ -46,7 +46,7 @@ def published(found: Published) -> str:
         (f"{escaped(name)} [{letter}] ± {spread}", *(cell.replace("*", "\\*") for cell in cells))
         for (name, letter, spread), cells in found.rows
     ]
-    return _table(("method", *map(escaped, found.datasets)), rows)
+    return pipe_table(("method", *map(escaped, found.datasets)), rows)
 
 
 def escaped(text: str) -> str:
@@ -56,7 +56,7 @@ def escaped(text: str) -> str:
     return text
 
 
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with the first column aligned left, all others right."""
-    align = ("left", *("right" for _ in headers[1:]))
+def pipe_table(headers: Sequence[str], rows: Sequence[Sequence[str]], num_names: int = 1) -> str:
+    """A table whose first columns are names, aligned left, and whose others are aligned right."""
+    align = ["left" if i < num_names else "right" for i in range(len(headers))]
     return tabulate(rows, headers, tablefmt="pipe", disable_numparse=True, colalign=align)

@@ -1,0 +1,108 @@
+"""Tables that the scripts of this folder compute from trials, in the pages that show them.
+
+python docs/results/tables.py
+
+Writes each table into its page, in place of the first table after its words.
+"""
+
+import re
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+HERE = Path(__file__).resolve().parent
+
+FIRST_TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
+
+
+def script(path: str) -> SimpleNamespace:
+    """The names that a script of this folder defines."""
+    return SimpleNamespace(**runpy.run_path(str(HERE / path)))
+
+
+def computed() -> dict[str, str]:
+    """Tables in Markdown, by words that occur once in all pages, before the table."""
+    figures, forms = script("standard/figures.py"), script("standard/all_forms.py")
+    optimal, warm_up = script("optimal-gp/table.py"), script("warm-up/table.py")
+    networks, divided = script("standard/networks.py"), script("standard/divided_rows.py")
+    rates, coverage = script("rates/table.py"), script("standard/coverage.py")
+    five, doubled = script("standard/five_layers.py"), script("doubled/table.py")
+    several, first, two, three = figures.several_splits, figures.first_splits, *figures.DEPTHS
+    of_figures = {
+        "with fixed inducing inputs. The bound per row:": several("elbo", two),
+        "The test log density on these splits:": several("log_density", two),
+        "The bound per row of three layers:": several("elbo", three),
+        "The test log density of three layers:": several("log_density", three),
+        "each method at its best rate; the bound per row:": first("elbo", two),
+        "The test log density of the same models:": first("log_density", two),
+        "Three layers on the same sets": first("elbo", three),
+        "The test log density of these models:": first("log_density", three),
+        "From the report, means over splits 0 to 4": figures.means_of_all("yacht"),
+    }
+    of_optimal = {
+        "The bounds with and without an optimal last layer:": ("elbo", 2),
+        "The test log densities with and without it:": ("log_density", 2),
+        "The bounds of three layers with and without it:": ("elbo", 3),
+        "The test log densities of three layers with and without it:": ("log_density", 3),
+    }
+    first_warm_ups, energy = warm_up.page_tables()
+    return {
+        "each in the best of the [forms]": forms.in_short(),
+        "5%, not corrected for the number of sets).\n\n": forms.markdown(2),
+        "Three layers in all forms with five splits:": forms.markdown(3),
+        "in the last column [bayesian_benchmarks]": forms.gains_markdown(),
+        "## Published bounds": forms.published_markdown(),
+        **{words: figures.markdown(table) for words, table in of_figures.items()},
+        **{
+            words: optimal.markdown(optimal.compared(metric, depth))
+            for words, (metric, depth) in of_optimal.items()
+        },
+        "by method, number of steps and learning rate:": optimal.naval_markdown(),
+        "The first split, each method at its best rate of three:": first_warm_ups,
+        "Energy, means over five": energy,
+        "differences of divided rows to one draw:": divided.markdown(divided.compared()),
+        "and may gain more below it:": rates.markdown(rates.at_rates("dgp")),
+        "Networks on naval:": rates.markdown(rates.at_rates("bnn")),
+        "Gains of the bound per row by twice the steps:": doubled.markdown(doubled.compared()),
+        "Numbers of splits that have been run": coverage.markdown(coverage.counts()),
+        "The bound per row of networks over five splits:": networks.markdown(
+            networks.table_of("elbo")
+        ),
+        "The test log density of networks over five splits:": networks.markdown(
+            networks.table_of("log_density")
+        ),
+        "The bound per row of five layers over five splits:": five.markdown(five.compared("elbo")),
+        "The test log density of five layers over five splits:": five.markdown(
+            five.compared("log_density")
+        ),
+    }
+
+
+def written(pages: dict[str, str], words: str, table: str) -> dict[str, str]:
+    """Pages with this table after these words.
+
+    :param pages: texts by names.
+    :raises ValueError: if the words do not occur exactly once in all pages.
+    """
+    places = [(name, text.index(words)) for name, text in pages.items() if words in text]
+    if len(places) != 1 or pages[places[0][0]].count(words) != 1:
+        raise ValueError(f"{words!r} must occur once in all pages; found in {places}.")
+    name, place = places[0]
+    found = FIRST_TABLE.search(pages[name], place)
+    if found is None:
+        raise ValueError(f"There is no table after {words!r} in {name}.")
+    text = pages[name]
+    return pages | {name: f"{text[: found.start()]}{table}\n{text[found.end() :]}"}
+
+
+def pages() -> dict[str, str]:
+    """Texts of the pages of this folder, by file names."""
+    return {path.name: path.read_text("utf-8") for path in sorted(HERE.glob("*.md"))}
+
+
+if __name__ == "__main__":
+    texts = pages()
+    for words, table in computed().items():
+        texts = written(texts, words, table)
+    for name, text in texts.items():
+        (HERE / name).write_text(text, "utf-8")
