@@ -32,6 +32,9 @@ WILSON = "Wilson & Izmailov (2020), Bayesian deep learning and a probabilistic p
 GAL = "Gal & Ghahramani (2016), Dropout as a Bayesian approximation"
 CHEN = "Chen, Fox & Guestrin (2014), Stochastic gradient Hamiltonian Monte Carlo"
 HAVASI = "Havasi, Hernandez-Lobato & Murillo-Fuentes (2018), Inference in deep GPs using SGHMC"
+PPGPR = "Jankowiak, Pleiss & Gardner (2020), Parametric Gaussian process regressors"
+SIGMA_POINTS = "Jankowiak, Pleiss & Gardner (2020), Deep sigma point processes"
+SNELSON = "Snelson & Ghahramani (2006), Sparse Gaussian processes using pseudo-inputs"
 ONG = "Ong, Nott & Smith (2018), Gaussian variational approximation with a factor covariance"
 FARQUHAR = "Farquhar, Osborne & Gal (2020), Radial Bayesian neural networks"
 REZENDE = "Rezende & Mohamed (2015), Variational inference with normalizing flows"
@@ -244,6 +247,40 @@ def _deep_gp_by_chains() -> Method:
     )
 
 
+def _with_log_densities_of_rows() -> list[Method]:
+    """Methods whose data term is log E p(y_n | f_n) given the layers below, not E log p(y_n | f_n).
+
+    Chains that sample with it start from a q that was trained by it.
+    """
+    by_chains = _deep_gp_by_chains()
+    sparse_gp = {"inference": "local", "num_layers": 1}
+    methods = [
+        Method("svgp", "Sparse GP", "deep-gp", PPGPR, sparse_gp),
+        *(
+            replace(method, source=f"{SIGMA_POINTS}; {OURS}")
+            for method in _deep_gps()
+            if method.name in ("dgp-local-2", "dgp-global-2")
+        ),
+        replace(
+            by_chains,
+            source=f"{HAVASI}, their program; {SNELSON}; {OURS}",
+            settings={
+                **by_chains.settings,
+                "chains": {**by_chains.settings["chains"], "alpha": 1.0},
+            },
+        ),
+    ]
+    return [
+        replace(
+            method,
+            name=f"{method.name}-alpha-1",
+            title=f"{method.title}, alpha 1",
+            settings={**method.settings, "objective": {"name": "AlphaEnergy", "alpha": 1.0}},
+        )
+        for method in methods
+    ]
+
+
 def _networks() -> list[Method]:
     """Two hidden layers of 50 ReLU units, as in the paper's section 3.1.
 
@@ -430,6 +467,7 @@ METHODS: dict[str, Method] = {
         *_with_divided_rows(),
         *_deep_gps_with_an_optimal_last_layer(),
         _deep_gp_by_chains(),
+        *_with_log_densities_of_rows(),
         Method(
             "dgp-global-2-latent",
             "Deep GP, global, 2 layers, latent variable",

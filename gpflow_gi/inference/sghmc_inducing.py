@@ -25,7 +25,7 @@ from ..core.validation import (
 )
 from ..layers import GPLayer
 from ..models import DeepGP
-from ..models.integration import variational_expectations
+from ..models.integration import log_expected_power, variational_expectations
 from ..posteriors import LocalInducing, RecordedInducing
 from .log_joint import check_all_data
 from .sghmc import check_friction
@@ -65,6 +65,7 @@ def sghmc_inducing(
     friction: float = 0.1,
     learning_rate: float = 0.01,
     window: int = 100,
+    alpha: float = 0.0,
     seed: Seed = 0,
 ) -> InducingChains:
     """Draw the inducing outputs of all layers by stochastic gradient Hamiltonian Monte Carlo.
@@ -77,8 +78,13 @@ def sghmc_inducing(
     whose gradient has an unbiased estimate from one draw of the layers below the last, F. It is
     the q(v) with the largest doubly stochastic bound (Salimbeni & Deisenroth 2017) of all
     densities, not only of Gaussians that are independent over layers; with one layer and Gaussian
-    noise it is that of Titsias (2009). The paper's own program takes log E p(y_n | f_n) in the last
-    layer instead.
+    noise it is that of Titsias (2009).
+
+    With `alpha` above 0 the term of a row is 1/alpha log E_{p(f_n | F)} p(y_n | f_n)^alpha, of
+    which the above is the limit alpha -> 0. Variance that the inducing outputs leave open, given
+    F, then counts as noise of the row. With one layer and Gaussian noise the density is the
+    posterior of power EP (Bui, Yan & Turner 2017), and that of FITC (Snelson & Ghahramani 2006)
+    with alpha = 1, which the paper's own program has.
 
     In the burn-in, hyperparameters and inducing inputs follow the gradient of the same density at a
     random one of the last states (the paper's moving window Monte Carlo EM); then they are kept,
@@ -105,6 +111,7 @@ def sghmc_inducing(
     :param friction: in (0, 1].
     :param learning_rate: learning rate of Adam for the hyperparameters; 0 to keep them.
     :param window: the number of states, of which one is chosen for each step of Adam.
+    :param alpha: the power of the likelihood, at least 0.
     :param seed: seed of the starts, the minibatches and the noise.
     :return: the draws, and a model for predictions.
     :raises TypeError: if `model` is not a DeepGP.
@@ -122,6 +129,7 @@ def sghmc_inducing(
     if step_size is not None:
         step_size = positive_number("step_size", step_size)
     learning_rate = non_negative_number("learning_rate", learning_rate)
+    alpha = non_negative_number("alpha", alpha)
     if steps < T:
         raise ValueError(f"num_draws is {T}, but there are {steps} steps. Take more steps.")
     posteriors = _posteriors_of(model)
@@ -132,7 +140,7 @@ def sghmc_inducing(
         FreeGaussian(posterior.q_mu, root).draw(C, fold_in(seed, i)).z
         for i, (posterior, root) in enumerate(zip(posteriors, roots, strict=True))
     ]
-    density = _Density(model, state, X, Y, batch_size)
+    density = _Density(model, state, X, Y, batch_size, alpha)
     if step_size is None:
         share = min(batch_size or len(X), len(X)) / len(X)
         step_size = LARGEST_STEP if share == 1.0 else min(LARGEST_STEP, 0.1 * friction * share)
@@ -155,13 +163,20 @@ class _Density:
     """log q(v) and its gradients, at the states of C chains; up to a constant."""
 
     def __init__(
-        self, model: DeepGP, state: State, X: tf.Tensor, Y: tf.Tensor, batch_size: int | None
+        self,
+        model: DeepGP,
+        state: State,
+        X: tf.Tensor,
+        Y: tf.Tensor,
+        batch_size: int | None,
+        alpha: float,
     ) -> None:
         self.model = _with_draws(model, state)
         self._values = [layer.posterior.values for layer in self.model.layers]
         self._num_chains = int(state[0].shape[0])
         self._data = X, Y
         self._batch_size = batch_size
+        self._alpha = alpha
 
     def gradients(
         self, state: State, variables: Sequence[tf.Variable] | None, seed: tf.Tensor
@@ -178,13 +193,14 @@ class _Density:
             variables = [values.unconstrained_variable for values in self._values]
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(variables)
-            log_density = self._expected_log_likelihood(seed)
+            log_density = self._data_term(seed)
             for values in self._values:
                 log_density -= 0.5 * tf.reduce_sum(tf.square(values))  # log p(v)
         zero = tf.UnconnectedGradients.ZERO
         return list(tape.gradient(log_density, variables, unconnected_gradients=zero))
 
-    def _expected_log_likelihood(self, seed: tf.Tensor) -> tf.Tensor:
+    def _data_term(self, seed: tf.Tensor) -> tf.Tensor:
+        """N/B sum_n 1/alpha log E p(y_n | f_n)^alpha given the layers below, summed over chains."""
         X, Y = self._data
         N = int(X.shape[0])
         B = self._batch_size or N
@@ -193,12 +209,14 @@ class _Density:
             X, Y = tf.gather(X, rows), tf.gather(Y, rows)
         draws = self.model.draw_for(X, self._num_chains, fold_in(seed, 1))
         mean, variance = draws.moments(X, fold_in(seed, 2))
+        of_rows = self.model.likelihood, X, mean, variance, Y, fold_in(seed, 3)
         missing = self.model.missing == "ignore"
-        return (N / min(B, N)) * tf.reduce_sum(
-            variational_expectations(
-                self.model.likelihood, X, mean, variance, Y, fold_in(seed, 3), missing=missing
-            )
-        )
+        if self._alpha == 0.0:
+            per_row = variational_expectations(*of_rows, missing=missing)  # [C, B]
+        else:
+            log_power = log_expected_power(*of_rows, self._alpha, missing=missing)
+            per_row = log_power / self._alpha
+        return (N / min(B, N)) * tf.reduce_sum(per_row)
 
 
 class _Chains:

@@ -10,6 +10,7 @@ import tensorflow as tf
 import gpflow_gi as gi
 from gpflow_gi.architectures import build_deep_gp
 from gpflow_gi.inference import sghmc_inducing
+from gpflow_gi.inference.sghmc_inducing import _Density
 from gpflow_gi.models import NoDensityError
 from gpflow_gi.posteriors import LocalInducing, RecordedInducing
 
@@ -29,16 +30,20 @@ def one_layer(data, num_layers=1):
     )
 
 
-def optimal(model, data):
-    """Mean and covariance of the optimal q(v) of one layer (Titsias 2009), by NumPy."""
+def optimal(model, data, alpha=0.0):
+    """Mean and covariance of the q(v) of one layer by power EP (Bui et al. 2017), by NumPy.
+
+    That of Titsias (2009) with alpha = 0, and FITC's with 1.
+    """
     kernel, Z = model.layers[0].kernel, model.layers[0].posterior.inducing_inputs.numpy()
     noise = float(model.likelihood.variance.numpy())
     jitter = gpflow.config.default_jitter() * float(kernel.variance.numpy())
     L = np.linalg.cholesky(kernel(Z).numpy() + jitter * np.eye(len(Z)))
     A = np.linalg.solve(L, kernel(Z, data[0]).numpy())
-    precision = np.eye(len(Z)) + A @ A.T / noise
-    covariance = np.linalg.inv(precision)
-    return covariance @ A @ data[1][:, 0] / noise, covariance
+    left_open = kernel(data[0], full_cov=False).numpy() - np.sum(A**2, axis=0)
+    A_by_noise = A / (noise + alpha * left_open)
+    covariance = np.linalg.inv(np.eye(len(Z)) + A_by_noise @ A.T)
+    return covariance @ A_by_noise @ data[1][:, 0], covariance
 
 
 def check_moments(draws, mean, covariance, independent):
@@ -52,20 +57,34 @@ def check_moments(draws, mean, covariance, independent):
 
 
 @pytest.mark.slow
-def test_draws_of_one_layer_have_the_moments_of_the_optimal_posterior(data):
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_draws_of_one_layer_have_the_moments_of_the_optimal_posterior(data, alpha):
     model = one_layer(data)
     # A start and a metric that are far from the answer.
     model.layers[0].posterior.q_mu.assign(np.full((M, 1), 0.5))
     model.layers[0].posterior.q_sqrt.assign(0.3 * np.eye(M)[None])
     found = sghmc_inducing(
         model, data, num_draws=40, num_chains=100, burn_in=500, steps=4000, learning_rate=0.0,
-        step_size=0.02, seed=1,
+        step_size=0.02, alpha=alpha, seed=1,
     )  # fmt: skip
     (values,) = found.values
     assert values.shape == (100, 40, M, 1)
-    mean, covariance = optimal(model, data)
+    mean, covariance = optimal(model, data, alpha)
     # Draws 100 steps apart have no correlation that can be seen.
     check_moments(values, mean, covariance, independent=4000)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-7, 0.5, 1.0])
+def test_the_gradient_of_one_layer_is_that_of_a_gaussian(rng, data, alpha):
+    """Its root is the mean, and its slope minus the precision, of `optimal`."""
+    model = one_layer(data)
+    state = rng.normal(size=(3, M, 1))
+    rows = tuple(tf.convert_to_tensor(part) for part in data)
+    density = _Density(model, [tf.constant(state)], *rows, None, alpha)
+    (gradient,) = density.gradients([tf.constant(state)], None, tf.constant([1, 2]))
+    mean, covariance = optimal(model, data, alpha)
+    expected = np.linalg.solve(covariance, (mean - state[..., 0]).T).T
+    np.testing.assert_allclose(gradient[..., 0], expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.longest
@@ -195,6 +214,8 @@ def test_mistakes_are_refused_in_words(rng, data):
         sghmc_inducing(model, data, num_draws=30, steps=20)
     with pytest.raises(ValueError, match="friction"):
         sghmc_inducing(model, data, friction=1.5)
+    with pytest.raises(ValueError, match="alpha"):
+        sghmc_inducing(model, data, alpha=-1.0)
     with pytest.raises(ValueError, match="GPLayer"):
         gi.layers.DenseLayer(3, 1, RecordedInducing(np.ones((4, 3)), rng.normal(size=(2, 4, 1))))
     with pytest.raises(ValueError, match="values"):
