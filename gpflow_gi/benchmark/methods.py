@@ -230,29 +230,35 @@ def _deep_gps_with_an_optimal_last_layer() -> list[Method]:
     ]
 
 
-def _deep_gp_by_chains() -> Method:
-    """Two layers as in dgp-local-2, from which the chains start, with a budget of steps each for
-    the start, the burn-in and the draws.
+def _by_chains() -> list[Method]:
+    """A sparse GP and a deep GP as in dgp-local-2, from which the chains start, with a budget of
+    steps each for the start, the burn-in and the draws.
+
+    By the paper's density, and by that of its program, which is FITC's in one layer.
     """
-    return Method(
-        name="dgp-sghmc-2",
-        title="Deep GP, SGHMC, 2 layers",
-        model="deep-gp",
-        source=f"{HAVASI}; {OURS}",
-        settings={
-            "inference": "local",
-            "num_layers": 2,
-            "chains": {"num_draws": 25, "num_chains": 4},
-        },
-    )
+    program = f"{HAVASI}, their program; {SNELSON}"
+    return [
+        Method(
+            name=f"{name}{suffix}",
+            title=f"{title}{', alpha 1' if alpha else ''}",
+            model="deep-gp",
+            source=f"{source}; {OURS}",
+            settings={
+                "inference": "local",
+                "num_layers": num_layers,
+                "chains": {"num_draws": 25, "num_chains": 4, **alpha},
+            },
+        )
+        for suffix, source, alpha in (("", HAVASI, {}), ("-alpha-1", program, {"alpha": 1.0}))
+        for num_layers, name, title in (
+            (1, "svgp-sghmc", "Sparse GP, SGHMC"),
+            (2, "dgp-sghmc-2", "Deep GP, SGHMC, 2 layers"),
+        )
+    ]
 
 
 def _with_log_densities_of_rows() -> list[Method]:
-    """Methods whose data term is log E p(y_n | f_n) given the layers below, not E log p(y_n | f_n).
-
-    Chains that sample with it start from a q that was trained by it.
-    """
-    by_chains = _deep_gp_by_chains()
+    """Methods that maximise sum_n log E p(y_n | f_n), minus the KL divergence: no bound."""
     sparse_gp = {"inference": "local", "num_layers": 1}
     methods = [
         Method("svgp", "Sparse GP", "deep-gp", PPGPR, sparse_gp),
@@ -260,14 +266,6 @@ def _with_log_densities_of_rows() -> list[Method]:
             replace(method, source=f"{SIGMA_POINTS}; {OURS}")
             for method in _deep_gps()
             if method.name in ("dgp-local-2", "dgp-global-2")
-        ),
-        replace(
-            by_chains,
-            source=f"{HAVASI}, their program; {SNELSON}; {OURS}",
-            settings={
-                **by_chains.settings,
-                "chains": {**by_chains.settings["chains"], "alpha": 1.0},
-            },
         ),
     ]
     return [
@@ -466,7 +464,7 @@ METHODS: dict[str, Method] = {
         *_deep_gps_with_a_covariance_of_each_unit(),
         *_with_divided_rows(),
         *_deep_gps_with_an_optimal_last_layer(),
-        _deep_gp_by_chains(),
+        *_by_chains(),
         *_with_log_densities_of_rows(),
         Method(
             "dgp-global-2-latent",
