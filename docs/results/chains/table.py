@@ -1,0 +1,128 @@
+"""Test scores of deep GPs by the density of the paper on SGHMC, and by that of its program.
+
+python docs/results/chains/table.py
+
+Reads records.csv here and in ../standard, and prints the tables of docs/results/chains.md.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from gpflow_gi.benchmark.report.markdown import pipe_table
+from gpflow_gi.benchmark.report.published import read as read_published
+
+HERE = Path(__file__).resolve().parent
+
+BY_BOUND = ("svgp", "dgp-local-2", "dgp-sghmc-2")
+"""By E log p(y | f); the last one by chains."""
+
+BY_LOG_DENSITY = (
+    "svgp-alpha-1",
+    "dgp-local-2-alpha-1",
+    "dgp-global-2-alpha-1",
+    "dgp-sghmc-2-alpha-1",
+)
+"""By log E p(y | f); the last one by chains."""
+
+SPLITS = range(5)
+
+METRICS = {"log_density": "test log density", "crps": "CRPS"}
+
+PUBLISHED = {"SGP": "sparse GP", "SGHMC_1": "one", "SGHMC_DGP_2": "two", "SGHMC_DGP_3": "three"}
+"""Of Lindinger et al. (2020): names and numbers of layers."""
+
+
+def trials(metric: str) -> pd.DataFrame:
+    """A metric of each trial: an index of dataset and method, a column for each split.
+
+    :param metric: one of :data:`METRICS`.
+    """
+    usual = pd.read_csv(HERE.parent / "standard" / "records.csv")
+    usual = usual[usual["used"].eq(True) & usual["method"].isin(BY_BOUND)]
+    table = pd.concat([pd.read_csv(HERE / "records.csv"), usual])
+    table = table[(table["status"] == "done") & table["split"].isin(SPLITS)]
+    return table.set_index(["dataset", "method", "split"])[metric].unstack("split")
+
+
+def first_split(metric: str) -> pd.DataFrame:
+    """A metric of split 0: a row for each set that has chains, a column for each method."""
+    table = trials(metric)[0].unstack("method")
+    return table.loc[table["dgp-sghmc-2-alpha-1"].notna(), [*BY_BOUND, *BY_LOG_DENSITY]]
+
+
+def gains(metric: str) -> pd.DataFrame:
+    """A metric with log E p(y | f) minus that with E log p(y | f), on the splits of both.
+
+    :return: an index of dataset and method, by the bound; "n" splits, "bound" and "log_density"
+        (their means), "gain" (the mean difference), "error" (its standard error), "least" and
+        "most".
+    """
+    table = trials(metric)
+    rows = {}
+    for dataset, method in table.index:
+        other = dataset, method.removesuffix("-alpha-1")
+        if other[1] == method or other not in table.index:
+            continue
+        both = table.loc[[other, (dataset, method)]].dropna(axis=1)
+        gap = both.iloc[1] - both.iloc[0]
+        rows[other] = {
+            "n": len(gap),
+            "bound": both.iloc[0].mean(),
+            "log_density": both.iloc[1].mean(),
+            "gain": gap.mean(),
+            "error": gap.sem(),
+            "least": gap.min(),
+            "most": gap.max(),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def published() -> pd.DataFrame:
+    """Published test log densities of SGHMC minus those of the sparse GP of the same study."""
+    table = read_published().query("metric == 'log_density' and method in @PUBLISHED")
+    means = table.assign(mean=table["mean"].astype(float)).pivot(
+        index="dataset", columns="method", values="mean"
+    )
+    means = means[list(PUBLISHED)].dropna()
+    return means.iloc[:, 1:].sub(means["SGP"], axis=0)
+
+
+def first_split_markdown(metric: str) -> str:
+    """The table of split 0 as the page has it."""
+    table = first_split(metric)
+    rows = [
+        [dataset, *("" if pd.isna(value) else f"{value:.3f}" for value in row)]
+        for dataset, row in table.iterrows()
+    ]
+    return pipe_table(["", *table.columns], rows)
+
+
+def gains_markdown() -> str:
+    """The table of gains as the page has it: those of chains are on split 0 alone."""
+    both = {metric: gains(metric) for metric in METRICS}
+    heads = ["", "method", "splits", *METRICS.values(), "gains of single splits, log density"]
+    rows = []
+    for (dataset, method), row in both["log_density"].iterrows():
+        cells = [dataset, method, f"{row['n']:.0f}"]
+        for table in both.values():
+            found = table.loc[(dataset, method)]
+            error = f" ± {found['error']:.3f}" if found["n"] > 1 else ""
+            cells.append(f"{found['gain']:.3f}{error}")
+        is_range = row["n"] > 1
+        rows.append([*cells, f"{row['least']:.3f} to {row['most']:.3f}" if is_range else ""])
+    return pipe_table(heads, rows, num_names=2)
+
+
+def published_markdown() -> str:
+    """The table of published gains as the page has it."""
+    table = published()
+    heads = ["", *(f"{PUBLISHED[name]} layer{'s' * (name != 'SGHMC_1')}" for name in table)]
+    rows = [[name, *(f"{value:.2f}" for value in row)] for name, row in table.iterrows()]
+    return pipe_table(heads, rows)
+
+
+if __name__ == "__main__":
+    for metric in METRICS:
+        print(first_split_markdown(metric), end="\n\n")
+    print(gains_markdown(), published_markdown(), sep="\n\n")
