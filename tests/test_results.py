@@ -2407,24 +2407,32 @@ def test_what_is_said_of_five_layers_over_five_splits():
     five = script("standard", "five_layers.py")
     bounds, densities = (five.compared(metric) for metric in five.METRICS)
     targets, inputs = (bounds.xs(start, level=1) for start in ("targets", "inputs"))
-    assert list(targets.index) == ["boston", "concrete", "energy", "yacht"]
-    assert all(targets["global"] > targets["DGP_GI_5"])
-    said = "Over five splits of four sets it is above the former on all four"
+    assert sorted(bounds.index.unique(0)) == NINE_SETS
+    best, of_set = bounds["global"].groupby(level=0).max().round(2), bounds.groupby(level=0)
+    groups = {}
+    for name in five.PUBLISHED:
+        theirs = of_set[name].first()
+        groups[name] = [listed(best.index[is_so]) for is_so in (best > theirs, best == theirs)]
+    above, level = groups["DGP_GI_5"]
+    said = f"above that of the published deep GPs on {above}, after half the steps, equal to two"
+    assert f"{said} digits on {level}, and below on kin8nm, naval and protein. It is" in WORDS
+    above, level = groups["DWP_5"]
+    said = f"above that of deep Wishart processes on {above}, and equal to two digits on {level}."
+    assert said in WORDS
+    said = "it is above the former on four sets, after half the steps, and equal on two; global"
     assert said in words_of("docs/results/README.md")
-    above = targets.index[targets["global"] > targets["DWP_5"]]
-    assert list(above) == ["boston", "concrete", "yacht"]
-    assert round(targets.loc["energy", "global"], 2) == targets.loc["energy", "DWP_5"]
     lower = (targets["global"] - inputs["global"]).dropna()
     said = f"lower by {lower['energy']:.3f} on energy and by {lower['yacht']:.3f} on yacht."
     assert said in WORDS and len(lower) == 2
     ahead, gaps = targets["ahead"].dropna(), targets["gap"]
-    assert dict(ahead) == {"energy": 4, "yacht": 5}
+    assert dict(ahead) == {"boston": 5, "concrete": 5, "energy": 4, "yacht": 5}
     predicted = densities.xs("targets", level=1)
-    assert dict(predicted["ahead"].dropna()) == {"energy": 1, "yacht": 1}
-    said = f"by {gaps['yacht']:.3f} and {gaps['energy']:.3f} in the median. Their test log density"
-    assert said in WORDS
-    gaps = predicted["gap"]
-    assert f"median difference of {gaps['yacht']:.3f} and {gaps['energy']:.3f}: a better" in WORDS
+    on = {"boston": 0, "concrete": 4, "energy": 1, "yacht": 1}
+    assert dict(predicted["ahead"].dropna()) == on
+    order = ["boston", "concrete", "yacht", "energy"]
+    assert listed(f"{gap:.3f}" for gap in gaps[order]) + " in the median. Their test" in WORDS
+    said = listed(f"{gap:.3f}" for gap in predicted["gap"][order])
+    assert f"median differences of {said}: a better" in WORDS
     errors = {}
     for path in (OF_STANDARD / "records").glob("*dgp-global-5-zero-targets*.json"):
         record = json.loads(path.read_text("utf-8"))
@@ -2434,7 +2442,8 @@ def test_what_is_said_of_five_layers_over_five_splits():
     bound, density = targets.loc["energy", "global_least"], densities.loc["energy", "targets"]
     said = f"by about {100 * rare:.0f} nats per row, so that its bound, {bound:.3f}, has a standard"
     assert (
-        f"{said} error of {rare:.3f}; on the other splits it is {max(errors.values()):.3f}" in WORDS
+        f"{said} error of {rare:.3f}; on the other splits and sets it is {max(errors.values()):.3f}"
+        in WORDS
     )
     # A single draw moves the mean as far as its standard error.
     assert abs(targets.loc["energy", "global"] - bound - rare) < 0.01

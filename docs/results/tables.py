@@ -27,6 +27,7 @@ def computed() -> dict[str, str]:
     networks, divided = script("standard/networks.py"), script("standard/divided_rows.py")
     rates, coverage = script("rates/table.py"), script("standard/coverage.py")
     five, doubled = script("standard/five_layers.py"), script("doubled/table.py")
+    chains = script("chains/table.py")
     several, first, two, three = figures.several_splits, figures.first_splits, *figures.DEPTHS
     of_figures = {
         "with fixed inducing inputs. The bound per row:": several("elbo", two),
@@ -71,6 +72,10 @@ def computed() -> dict[str, str]:
         "The test log density of networks over five splits:": networks.markdown(
             networks.table_of("log_density")
         ),
+        "and ours over five splits, the first with its": chains.over_sparse_gp_markdown(),
+        "on the first split of chains and": chains.first_split_markdown("log_density"),
+        "The CRPS on the first split, in the": chains.first_split_markdown("crps"),
+        "Differences of the two terms,": chains.gains_markdown(),
         "The bound per row of five layers over five splits:": five.markdown(five.compared("elbo")),
         "The test log density of five layers over five splits:": five.markdown(
             five.compared("log_density")
