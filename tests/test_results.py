@@ -2450,3 +2450,82 @@ def test_what_is_said_of_five_layers_over_five_splits():
     trials = five.trials("log_density").loc["energy", "dgp-global-5-zero-targets"]
     assert trials[2] == density["global"]
     assert f"Its test log density, {trials[2]:.3f}, is the median of the five." in WORDS
+
+
+@pytest.fixture(scope="module")
+def chains():
+    return script("chains", "table.py")
+
+
+def test_what_is_said_of_published_chains(chains):
+    table = chains.over_sparse_gp()
+    one = table["SGHMC_1"]
+    said = "of one layer differ from the sparse GP, by {:.2f} to {:.2f}. So does the second term"
+    assert said.format(one.min(), one.max()) in WORDS
+    ours = table["svgp-alpha-1"]
+    said = (
+        "chains: by {:.3f} on protein (published {:.2f}), {:.3f} on kin8nm ({:.2f}) and {:.3f} on"
+    )
+    numbers = [
+        number for name in ("protein", "kin8nm", "power") for number in (ours[name], one[name])
+    ]
+    assert f"{said} power ({{:.2f}}).".format(*numbers) in WORDS
+    unclear = table["error"] > ours.abs() / 2
+    assert listed(table.index[unclear & (table.index != "power")]) in (
+        "boston, concrete, energy and wine"
+    )
+    assert ours["naval"] < -2 * table["error"]["naval"] and one["naval"] > 0
+    protein = table.loc["protein"]
+    said = "`dgp-local-2-alpha-1` {:.3f}, and they {:.2f}. `dgp-local-2` gains {:.3f}."
+    numbers = (protein[name] for name in ("dgp-local-2-alpha-1", "SGHMC_DGP_2", "dgp-local-2"))
+    assert said.format(*numbers) in WORDS
+    control = chains.first_split("log_density")
+    control = (control["svgp-sghmc"] - control["svgp"]).dropna()
+    assert sorted(control.index) == ["power", "protein"]
+    assert f"the test log densities of `svgp` to {control.abs().max():.3f})" in WORDS
+
+
+def test_what_is_said_of_chains_and_of_the_objective(chains):
+    first = chains.first_split("log_density")
+    protein = first.loc["protein"]
+    theirs = read_published().query("metric == 'log_density' and dataset == 'protein'")
+    theirs = theirs.set_index("method")["mean"].astype(float)
+    said = "Chains with the bound's term have {:.3f}, and `dgp-local-2` has {:.3f}. With the second"
+    assert said.format(protein["dgp-sghmc-2"], protein["dgp-local-2"]) in WORDS
+    ends = ("dgp-sghmc-2", "dgp-local-2", "dgp-global-2")
+    numbers = [protein[f"{name}-alpha-1"] for name in ends]
+    said = (
+        "chains have {:.3f}, local inducing points {:.3f} and global ones {:.3f}; published chains"
+    )
+    assert f"{said} have {{:.2f}}".format(*numbers, theirs["SGHMC_DGP_2"]) in WORDS
+    deeper = chains.trials("log_density").loc["protein"][0]
+    numbers = [deeper[f"dgp-{name}-3-alpha-1"] for name in ("global", "local")]
+    said = (
+        "`dgp-global-3-alpha-1` has {:.3f} and `dgp-local-3-alpha-1` {:.3f}, and published chains"
+    )
+    assert f"{said} {{:.2f}}.".format(*numbers, theirs["SGHMC_DGP_3"]) in WORDS
+    energy = first.loc["energy"]
+    gains = energy["dgp-sghmc-2"] - energy["dgp-local-2"]
+    of_second = energy["dgp-sghmc-2-alpha-1"] - energy["dgp-local-2-alpha-1"]
+    terms = [energy[f"{m}-alpha-1"] - energy[m] for m in ("dgp-local-2", "dgp-sghmc-2")]
+    said = "by {:.3f} and {:.3f}, and the second term gains far more: {:.3f} without chains, {:.3f}"
+    assert said.format(gains, of_second, *terms) in WORDS
+
+    densities, crps = chains.gains("log_density"), chains.gains("crps")
+    crps = (crps["gain"] / crps["bound"]).xs("svgp", level=1)
+    better = -100 * crps[["energy", "kin8nm", "power", "protein"]]
+    said = f"is better by {better.min():.0f} to {better.max():.0f} percent on energy, kin8nm, power"
+    assert said in WORDS and 0.9 < crps["naval"] < 1.1
+    assert f"is that of energy, {-densities['least'].min():.3f} on one split" in WORDS
+    assert densities["least"].idxmin() == ("energy", "svgp")
+    trials = chains.trials("log_density").xs("power")
+    worse = trials.loc["svgp", 0] - trials.loc["svgp-alpha-1", 0]
+    lines = (RESULTS / "chains" / "rows.jsonl").read_text("utf-8").splitlines()
+    rows = pd.DataFrame(json.loads(line) for line in lines).query("set == 'power' and split == 0")
+    assert set(rows["rows"]) == {957}
+    without = rows.pivot(index="layers", columns="alpha", values="without_worst")
+    said = f"`svgp-alpha-1` is worse by {worse:.3f}; without the five worst of 957 test rows it is"
+    better = without[1.0] - without[0.0]
+    assert f"{said} better by {better[1]:.3f}, and two layers by {better[2]:.3f} (" in WORDS
+    gain = densities.loc[("protein", "dgp-local-2"), "gain"]
+    assert f"gains {gain:.2f} nats per row on [protein]" in words_of("docs/objectives.md")
