@@ -109,10 +109,10 @@ def over_sparse_gp() -> pd.DataFrame:
 
 def first_split_markdown() -> str:
     """The table of split 0 as the page has it."""
-    table = first_split("log_density")
+    table = first_split("log_density").T
     rows = [
-        [dataset, *("" if pd.isna(value) else f"{value:.3f}" for value in row)]
-        for dataset, row in table.iterrows()
+        [method, *("" if pd.isna(value) else f"{value:.3f}" for value in row)]
+        for method, row in table.iterrows()
     ]
     return pipe_table(["", *table.columns], rows)
 
