@@ -72,7 +72,7 @@ def computed() -> dict[str, str]:
         "The test log density of networks over five splits:": networks.markdown(
             networks.table_of("log_density")
         ),
-        "and ours over five splits, the first with its": chains.over_sparse_gp_markdown(),
+        "Published means, and ours over five splits": chains.over_sparse_gp_markdown(),
         "on the first split of chains and": chains.first_split_markdown(),
         "Differences of the two terms,": chains.gains_markdown(),
         "The bound per row of five layers over five splits:": five.markdown(five.compared("elbo")),

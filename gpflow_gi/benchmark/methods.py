@@ -234,7 +234,8 @@ def _by_chains() -> list[Method]:
     """A sparse GP and a deep GP as in dgp-local-2, from which the chains start, with a budget of
     steps each for the start, the burn-in and the draws.
 
-    By the paper's density, and by that of its program, which is FITC's in one layer.
+    The bound trains the start; the density is the bound's, or that of the paper's program, which
+    is FITC's in one layer.
     """
     program = f"{HAVASI}, their program; {SNELSON}"
     return [

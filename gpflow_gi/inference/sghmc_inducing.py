@@ -84,7 +84,8 @@ def sghmc_inducing(
     which the above is the limit alpha -> 0. Variance that the inducing outputs leave open, given
     F, then counts as noise of the row. With one layer and Gaussian noise the density is the
     posterior of power EP (Bui, Yan & Turner 2017), and that of FITC (Snelson & Ghahramani 2006)
-    with alpha = 1, which the paper's own program has.
+    with alpha = 1, which the paper's own program has. The noise may then fall far below that of
+    the start, whose covariance is the metric: check that half the step size predicts alike.
 
     In the burn-in, hyperparameters and inducing inputs follow the gradient of the same density at a
     random one of the last states (the paper's moving window Monte Carlo EM); then they are kept,
