@@ -55,12 +55,9 @@ def trials(metric: str) -> pd.DataFrame:
     return table.set_index(["dataset", "method", "split"])[metric].unstack("split")
 
 
-def first_split(metric: str) -> pd.DataFrame:
-    """A metric of split 0: a row for each set that has a chain, a column for each method.
-
-    :param metric: name of a column of the records.
-    """
-    table = trials(metric)[0].unstack("method").reindex(columns=[*BY_BOUND, *BY_LOG_DENSITY])
+def first_split() -> pd.DataFrame:
+    """Test log densities of split 0: a row for each set with a chain, a column for each method."""
+    table = trials("log_density")[0].unstack("method").reindex(columns=[*BY_BOUND, *BY_LOG_DENSITY])
     return table[table.filter(like="sghmc").notna().any(axis=1)]
 
 
@@ -133,7 +130,7 @@ def over_sparse_gp_markdown() -> str:
 
 def first_split_markdown() -> str:
     """The table of split 0 as the page has it."""
-    table = first_split("log_density").T
+    table = first_split().T
     rows = [
         [method, *("" if pd.isna(value) else f"{value:.3f}" for value in row)]
         for method, row in table.iterrows()
