@@ -12,6 +12,8 @@ from types import SimpleNamespace
 
 HERE = Path(__file__).resolve().parent
 
+FIRST_PAGE = HERE.parents[1] / "README.md"
+
 FIRST_TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
 
 
@@ -49,6 +51,7 @@ def computed() -> dict[str, str]:
     first_warm_ups, energy = warm_up.page_tables()
     return {
         "each in the best of the [forms]": forms.in_short(),
+        "both in the best of the forms": forms.in_short(),
         "5%, not corrected for the number of sets).\n\n": forms.markdown(2),
         "Three layers in all forms with five splits:": forms.markdown(3),
         "in the last column [bayesian_benchmarks]": forms.gains_markdown(),
@@ -82,31 +85,31 @@ def computed() -> dict[str, str]:
     }
 
 
-def written(pages: dict[str, str], words: str, table: str) -> dict[str, str]:
+def written(pages: dict[Path, str], words: str, table: str) -> dict[Path, str]:
     """Pages with this table after these words.
 
-    :param pages: texts by names.
+    :param pages: texts by files.
     :raises ValueError: if the words do not occur exactly once in all pages.
     """
-    places = [(name, text.index(words)) for name, text in pages.items() if words in text]
+    places = [(path, text.index(words)) for path, text in pages.items() if words in text]
     if len(places) != 1 or pages[places[0][0]].count(words) != 1:
         raise ValueError(f"{words!r} must occur once in all pages; found in {places}.")
-    name, place = places[0]
-    found = FIRST_TABLE.search(pages[name], place)
+    path, place = places[0]
+    found = FIRST_TABLE.search(pages[path], place)
     if found is None:
-        raise ValueError(f"There is no table after {words!r} in {name}.")
-    text = pages[name]
-    return pages | {name: f"{text[: found.start()]}{table}\n{text[found.end() :]}"}
+        raise ValueError(f"There is no table after {words!r} in {path}.")
+    text = pages[path]
+    return pages | {path: f"{text[: found.start()]}{table}\n{text[found.end() :]}"}
 
 
-def pages() -> dict[str, str]:
-    """Texts of the pages of this folder, by file names."""
-    return {path.name: path.read_text("utf-8") for path in sorted(HERE.glob("*.md"))}
+def pages() -> dict[Path, str]:
+    """Texts of the pages of this folder and of the first page, by files."""
+    return {path: path.read_text("utf-8") for path in (FIRST_PAGE, *sorted(HERE.glob("*.md")))}
 
 
 if __name__ == "__main__":
     texts = pages()
     for words, table in computed().items():
         texts = written(texts, words, table)
-    for name, text in texts.items():
-        (HERE / name).write_text(text, "utf-8")
+    for path, text in texts.items():
+        path.write_text(text, "utf-8")
