@@ -797,7 +797,7 @@ def test_rates_and_steps_on_naval(optimal, forms):
     )
     assert said in words_of("README.md")
     said = "after 10,000, on split 0, [global ones"
-    link = "(nine-sets.md#rates-and-steps-on-naval)"
+    link = "(training.md#rates-and-steps-on-naval)"
     words = words_of("docs/results/README.md")
     assert f"{said}]{link}, by {by}." in words and f"{said} are ahead]{link} by {by}." in words
     five = forms.comparisons(2)["elbo"].astype(float)["naval"]
@@ -987,7 +987,7 @@ def test_a_third_layer_helps_on_energy(warm_up):
     assert said in WORDS and p[0] < 0.05 < p[1]
     said = f"by {gap.min():.3f} to {gap.max():.3f} ({gap.mean():.4f} ± {gap.sem():.4f}, p = "
     assert f"{said}{stats.ttest_1samp(gap, 0.0).pvalue:.3f})." in WORDS
-    assert "and [three layers](#a-long-kl-warm-up) {1:.3f} and {3:.3f}:".format(*bounds) in WORDS
+    assert "[three layers](training.md#a-long-kl-warm-up) {1:.3f} and {3:.3f}:".format(*bounds) in WORDS
     published = read_published().query("metric == 'log_density' and dataset == 'energy'")
     published = published[published["method"].str.contains("DGP")].set_index("method")["mean"]
     published = published.astype(float)

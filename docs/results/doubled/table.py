@@ -2,7 +2,7 @@
 
 python docs/results/doubled/table.py
 
-Reads records.csv here and in ../standard, and prints the table of docs/results/nine-sets.md.
+Reads records.csv here and in ../standard, and prints the table of docs/results/training.md.
 """
 
 from pathlib import Path

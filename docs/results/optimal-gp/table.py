@@ -3,7 +3,7 @@
 python docs/results/optimal-gp/table.py
 
 Reads records.csv here, in naval and in ../standard, and prints the tables of
-docs/results/nine-sets.md.
+docs/results/training.md.
 """
 
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 python docs/results/rates/table.py
 
-Reads records.csv here and in ../standard, and prints the tables of docs/results/nine-sets.md.
+Reads records.csv here and in ../standard, and prints the tables of docs/results/training.md.
 """
 
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 python docs/results/standard/divided_rows.py
 
-Reads records.csv here and in ../rates, and prints the table of docs/results/nine-sets.md.
+Reads records.csv here and in ../rates, and prints the table of docs/results/training.md.
 """
 
 from pathlib import Path

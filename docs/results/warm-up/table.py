@@ -3,7 +3,7 @@
 python docs/results/warm-up/table.py
 
 Reads records.csv here, in ../standard and in ../optimal-gp, and prints the tables of
-docs/results/nine-sets.md.
+docs/results/training.md.
 """
 
 from pathlib import Path
