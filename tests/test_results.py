@@ -987,7 +987,8 @@ def test_a_third_layer_helps_on_energy(warm_up):
     assert said in WORDS and p[0] < 0.05 < p[1]
     said = f"by {gap.min():.3f} to {gap.max():.3f} ({gap.mean():.4f} ± {gap.sem():.4f}, p = "
     assert f"{said}{stats.ttest_1samp(gap, 0.0).pvalue:.3f})." in WORDS
-    assert "[three layers](training.md#a-long-kl-warm-up) {1:.3f} and {3:.3f}:".format(*bounds) in WORDS
+    said = "[three layers](training.md#a-long-kl-warm-up) {1:.3f} and {3:.3f}:".format(*bounds)
+    assert said in WORDS
     published = read_published().query("metric == 'log_density' and dataset == 'energy'")
     published = published[published["method"].str.contains("DGP")].set_index("method")["mean"]
     published = published.astype(float)
