@@ -61,7 +61,7 @@ STANDARD = Budget(
     num_elbo_samples=100,
 )
 """The rate that won in docs/performance.md, "Fewer steps", with more inducing points and steps. A
-long KL warm-up can end at worse bounds of two-layer deep GPs: see docs/results/deep-gps.md."""
+long KL warm-up can end at worse bounds of two-layer deep GPs: see docs/results/five-layers.md."""
 
 PAPER = Budget(
     name="paper",

@@ -2,7 +2,7 @@
 
 python docs/results/standard/five_layers.py
 
-Reads records.csv beside this file, and prints the tables of docs/results/deep-gps.md.
+Reads records.csv beside this file, and prints the tables of docs/results/five-layers.md.
 """
 
 from pathlib import Path
