@@ -1,8 +1,9 @@
 """Sweeps of each method at its own best learning rate on each data set.
 
 Rates are tried on one split, and the one with the best bound on the training rows is kept for all
-others. Methods without a bound keep the budget's rate, and so do those whose training has none or a
-rate of its own. All trials of such a sweep have budgets of one name, which says so.
+others. Methods keep the budget's rate if they have no bound, if they do not train or predict by it,
+or if their training has no rate or one of its own. All trials of such a sweep have budgets of one
+name, which says so.
 """
 
 import re
@@ -52,6 +53,16 @@ def has_rate(method: Method) -> bool:
     )
 
 
+def is_ranked_by_bound(method: Method) -> bool:
+    """Return True if a better bound means a better rate of this method.
+
+    Not where training maximises something else, nor for Laplace's approximation: its bound is that
+    of the network, and it predicts by the network that is linear in its weights.
+    """
+    objective = method.settings.get("objective") or {"name": "Elbo"}
+    return objective["name"] == "Elbo" and method.settings.get("inference") != "laplace"
+
+
 def best_rate(bounds: Mapping[float, float]) -> float | None:
     """The rate with the best bound, the lower one of two that tie; None if there is no bound.
 
@@ -84,7 +95,8 @@ def run(
     others = [
         replace(trial, budget=at[rate])
         for trial, record in zip(first, records, strict=True)
-        if has_rate(METHODS[trial.method]) and may_have_bound(record)
+        for method in [METHODS[trial.method]]
+        if has_rate(method) and is_ranked_by_bound(method) and may_have_bound(record)
         for rate in at
         if rate != own
     ]
