@@ -182,7 +182,8 @@ def _with_divided_rows() -> list[Method]:
 
     With one draw its noise moves all rows of a step; rows of local layers have noise of their own.
     """
-    of_one_precision = [method for method in _deep_gps() if "global" in method.name]
+    deep_gps = (*_deep_gps(), *_deep_gps_of_mean_zero())
+    of_one_precision = [method for method in deep_gps if "global" in method.name]
     of_each_unit = _deep_gps_with_a_covariance_of_each_unit()
     others = [method for method in of_each_unit if "-5-" not in method.name]
     names = "bnn-global", "bnn-factorised-global"

@@ -14,8 +14,13 @@ from gpflow_gi.benchmark.report.published import read as read_published
 
 HERE = Path(__file__).resolve().parent
 
-STARTS = {"inputs": "", "targets": "-targets"}
-"""Suffixes of methods whose hidden layers start as the identity, or at the regression."""
+STARTS = {
+    "inputs": {"local": "", "global": ""},
+    "inputs, unshared": {"local": "", "global": "-unshared"},
+    "targets": {"local": "-targets", "global": "-targets"},
+}
+"""Suffixes of methods whose hidden layers start as the identity, also with a pseudo-precision of
+each unit in global ones, or at the regression."""
 
 SPLITS = range(5)
 
@@ -33,7 +38,7 @@ def trials(metric: str) -> pd.DataFrame:
     :param metric: one of :data:`METRICS`.
     """
     table = pd.read_csv(HERE / "records.csv")
-    is_meant = table["method"].str.match(r"dgp-(local|global)-5-zero(-targets)?$")
+    is_meant = table["method"].str.match(r"dgp-(local|global)-5-zero(-targets|-unshared)?$")
     is_used = (table["status"] == "done") & table["used"].eq(True) & table["split"].isin(SPLITS)
     table = table[is_meant & is_used].set_index(["dataset", "method", "split"])
     return table[metric].unstack("split").reindex(columns=SPLITS).dropna()
@@ -54,11 +59,13 @@ def compared(metric: str) -> pd.DataFrame:
     theirs = read_published().query("metric == @metric").set_index(["dataset", "method"])["mean"]
     rows = {}
     for dataset in found.index.unique("dataset"):
-        for start, suffix in STARTS.items():
+        for start, suffixes in STARTS.items():
             of_set = found.loc[dataset]
-            names = {family: f"dgp-{family}-5-zero{suffix}" for family in ("local", "global")}
+            names = {family: f"dgp-{family}-5-zero{end}" for family, end in suffixes.items()}
             values = {f: of_set.loc[name] for f, name in names.items() if name in of_set.index}
-            row = {}
+            if "global" not in values:
+                continue
+            row: dict[str, float] = {}
             for family, splits in values.items():
                 row |= {
                     family: splits.median(),
@@ -68,10 +75,9 @@ def compared(metric: str) -> pd.DataFrame:
             if len(values) == 2:
                 gap = values["global"] - values["local"]
                 row |= {"gap": gap.median(), "ahead": (gap > 0).sum()}
-            if row:
-                row |= {name: float(theirs[dataset, name]) for name in PUBLISHED}
-                rows[dataset, start] = row
-    table = pd.DataFrame.from_dict(rows, orient="index")
+            row |= {name: float(theirs[dataset, name]) for name in PUBLISHED}
+            rows[dataset, start] = row
+    table = pd.DataFrame.from_dict(rows, orient="index").sort_index()
     return table.reindex(columns=table.columns.union(["local", "gap", "ahead"]))
 
 
