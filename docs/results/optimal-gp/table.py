@@ -56,13 +56,25 @@ def compared(metric: str, depth: int) -> pd.DataFrame:
     return pd.DataFrame(columns, index=rows, dtype=float)
 
 
+def trials_on_naval() -> pd.DataFrame:
+    """Trials of naval, with their numbers of steps."""
+    tables = [pd.read_csv(HERE / name) for name in ("records.csv", "naval/records.csv")]
+    table = pd.concat(tables).query("dataset == 'naval'")
+    steps = table["budget"].str.extract(r"steps=(\d+)")[0].fillna(10000).astype(int)
+    return table.assign(steps=steps)
+
+
 def naval() -> pd.DataFrame:
     """Bounds on split 0 of naval: an index of method and steps, and a column for each rate."""
-    tables = [pd.read_csv(HERE / name) for name in ("records.csv", "naval/records.csv")]
-    table = pd.concat(tables).query("dataset == 'naval' and split == 0")
-    steps = table["budget"].str.extract(r"steps=(\d+)")[0].fillna(10000).astype(int)
-    table = table.assign(steps=steps)
+    table = trials_on_naval().query("split == 0")
     return table.pivot(index=["method", "steps"], columns="learning_rate", values="elbo")
+
+
+def naval_leads() -> pd.Series:
+    """Bounds of global minus local inducing points after 10,000 steps on naval, by split."""
+    table = trials_on_naval().query("steps == 10000")
+    bounds = table.pivot(index="split", columns="method", values="elbo")
+    return bounds["dgp-global-2-full-optimal"] - bounds["dgp-local-2-optimal"]
 
 
 def naval_markdown() -> str:
