@@ -1396,7 +1396,7 @@ def test_what_the_first_pages_say_of_all_forms(forms):
 
 
 def test_what_is_said_of_the_default_form(forms):
-    """Where the paper's form alone is ahead of the usual local layers."""
+    """Sets on which the paper's form alone is ahead of the usual local layers."""
     for depth in (2, 3):
         bounds = forms.candidates(depth)["elbo"]
         ours, local = (
