@@ -1224,7 +1224,7 @@ def test_what_is_said_of_other_rates(rates):
         f"rises from {one[0.015]:.3f} at 0.015 to {one[0.00375]:.3f} at 0.00375, and with [divided"
     )
     assert one.idxmax() == 0.00375 and said in WORDS
-    assert f"it reaches {four.max():.3f}. At 0.0075 local ones have worse bounds" in WORDS
+    assert f"it reaches {four.max():.3f}. At 0.0075 local ones of two and" in WORDS
     density = rates.at_rates("dgp", "log_density").loc["naval"]
     for method, at in (("dgp-local-2", 0.03), ("dgp-local-3", 0.015)):
         assert naval.loc[method].idxmax() == at
