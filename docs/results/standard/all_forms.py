@@ -2,8 +2,8 @@
 
 python docs/results/standard/all_forms.py
 
-Reads records.csv here, in ../optimal-gp, ../warm-up and ../rates, prints the tables of
-docs/results/README.md, and writes global-local.png.
+Reads records.csv here, in ../optimal-gp and its folder naval, in ../warm-up and ../rates, prints the
+tables of docs/results/README.md, and writes global-local.png.
 """
 
 import re
@@ -18,12 +18,13 @@ from gpflow_gi.benchmark.report.published import read as read_published
 
 HERE = Path(__file__).resolve().parent
 
-FOLDERS = (".", "../optimal-gp", "../warm-up", "../rates")
+FOLDERS = (".", "../optimal-gp", "../optimal-gp/naval", "../warm-up", "../rates")
 
 CHANGES = {
     "kl_warmup=3000": "long warm-up",
     "steps=3000": "3000 steps",
     "learning_rate=0.0075": "lower rates",
+    "learning_rate=0.06": "rate 0.06",
     "learning_rate=0.12": "higher rate",
 }
 """Changes of the budget, as records and the page name them."""
