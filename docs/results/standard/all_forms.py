@@ -2,7 +2,7 @@
 
 python docs/results/standard/all_forms.py
 
-Reads records.csv here, in ../optimal-gp and its folder naval, in ../warm-up and ../rates, prints the
+Reads records.csv here, in ../optimal-gp, its folder naval, ../warm-up and ../rates. Prints the
 tables of docs/results/README.md, and writes global-local.png.
 """
 

@@ -2,7 +2,7 @@
 
 python docs/results/standard/five_layers.py
 
-Reads records.csv beside this file, and prints the tables of docs/results/five-layers.md.
+Reads records.csv here and in ../rates, and prints the tables of docs/results/five-layers.md.
 """
 
 from pathlib import Path
@@ -18,9 +18,16 @@ STARTS = {
     "inputs": {"local": "", "global": ""},
     "inputs, unshared": {"local": "", "global": "-unshared"},
     "targets": {"local": "-targets", "global": "-targets"},
+    "targets, divided, lower rates": {
+        "local": "-targets, lower rates",
+        "global": "-targets-divided, lower rates",
+    },
 }
 """Suffixes of methods whose hidden layers start as the identity, also with a pseudo-precision of
-each unit in global ones, or at the regression."""
+each unit in global ones, or at the regression, also at rates of 0.0075 and 0.00375, with four draws
+that share the rows of a step in global ones."""
+
+FAMILIES = ("local", "global")
 
 SPLITS = range(5)
 
@@ -37,8 +44,12 @@ def trials(metric: str) -> pd.DataFrame:
 
     :param metric: one of :data:`METRICS`.
     """
-    table = pd.read_csv(HERE / "records.csv")
-    is_meant = table["method"].str.match(r"dgp-(local|global)-5-zero(-targets|-unshared)?$")
+    usual = pd.read_csv(HERE / "records.csv")
+    lower = pd.read_csv(HERE.parent / "rates" / "records.csv")
+    lower = lower[lower["budget"].str.contains("learning_rate=0.0075")]
+    table = pd.concat([usual, lower.assign(method=lower["method"] + ", lower rates")])
+    ends = {end for suffixes in STARTS.values() for end in suffixes.values()}
+    is_meant = table["method"].isin([f"dgp-{f}-5-zero{end}" for f in FAMILIES for end in ends])
     is_used = (table["status"] == "done") & table["used"].eq(True) & table["split"].isin(SPLITS)
     table = table[is_meant & is_used].set_index(["dataset", "method", "split"])
     return table[metric].unstack("split").reindex(columns=SPLITS).dropna()
@@ -90,7 +101,7 @@ def markdown(table: pd.DataFrame) -> str:
             ""
             if pd.isna(row[name])
             else f"{row[name]:.3f} ({row[f'{name}_least']:.3f} to {row[f'{name}_most']:.3f})"
-            for name in ("local", "global")
+            for name in FAMILIES
         ]
         gap = "" if pd.isna(row["gap"]) else f"{row['gap']:.3f} (ahead on {row['ahead']:.0f})"
         theirs = [f"{row[name]:.2f}" for name in PUBLISHED]
