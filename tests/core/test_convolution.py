@@ -146,7 +146,7 @@ def test_many_samples_of_an_eager_caller_are_those_one_by_one(rng, dtype):
     assert _compiled.cache_info().currsize == num_compiled + 2  # the moments and the convolution
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.compiled
 def test_gradients_through_many_samples_of_an_eager_caller(rng):
     convolution = GEOMETRIES[8]

@@ -54,9 +54,14 @@ def compare(folder, name, *more):
     return said, numbers, pd.read_csv(predicted)
 
 
-@pytest.mark.slow
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", ["two", "three"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("two", marks=pytest.mark.slow),
+        pytest.param("three", marks=pytest.mark.longest),
+    ],
+)
 def test_classes(tables, name):
     said, numbers, predicted = compare(tables, name)
     classes = {"two": ["False", "True"], "three": ["=low", "middle", "top"]}[name]

@@ -77,7 +77,7 @@ def test_mnist_as_images_and_as_pixels(monkeypatch):
     }
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_deep_gps_stand_beside_the_networks(monkeypatch):
     fake_mnist(monkeypatch)
     monkeypatch.setitem(images.USUAL, "mnist", TINY)

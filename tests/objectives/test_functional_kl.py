@@ -139,7 +139,7 @@ def test_measurement_points_are_from_the_rows_and_the_box(rng):
     assert objective._points(rows[:2], as_seed(0)).shape == [10, 2]
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_the_box_is_that_of_the_data_wherever_they_are(rng):
     X, Y = random_data(rng, N=30)
     settings = {"steps": 1, "progress": False}

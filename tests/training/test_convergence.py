@@ -139,7 +139,7 @@ def test_reports_of_another_length_tell_the_same():
     assert len(set(steps)) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.compiled
 def test_fit_stops_when_it_has_converged(monkeypatch, tmp_path):
     """At the same step with the same parameters, however fast the machine is, resumed or not."""
