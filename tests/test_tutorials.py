@@ -52,9 +52,11 @@ LONGEST = {
     "conditional_densities",
     "deep_gps_global_and_local",
     "depth",
+    "looking_at_a_model",
     "moving_from_gpflow_and_gpflux",
     "processes",
     "sequential_design",
+    "thompson_sampling",
     "uci_from_the_command_line",
     "which_posterior",
 }

@@ -68,7 +68,7 @@ def test_the_start_is_a_network_that_knows_the_labels(data, inference):
         assert 0.2 < scale < 2.0
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.compiled
 def test_it_trains(data):
     model = build(data, inference="factorised -> global", prior="scale")

@@ -178,7 +178,7 @@ def test_bounds_are_below_the_annealed_evidence(rng):
     assert float(q.iwbo(rows, 500, seed=0)) < value + 4 * error
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_weights_correct_a_posterior(network, data):  # noqa: F811
     """A Gaussian too wide and beside the exact one: k is below 0.7, and the evidence is known."""
     mean, covariance, evidence = exact(data)

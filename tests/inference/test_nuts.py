@@ -395,7 +395,7 @@ def test_errors(call, message):
         call()
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_what_xla_cannot_compile_is_said():
     with raises(ValueError, "XLA cannot compile the model; pass jit_compile=False"):
         nuts(with_python_function(), (X, Y))

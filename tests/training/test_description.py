@@ -140,7 +140,7 @@ def test_models_are_told_apart_and_the_same_again_is_the_same():
     assert same == []
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_training_leaves_the_description_as_it_is():
     X, Y = linear_data(9)
     for name in ("plain", "keras", "keras functional", "svgp"):

@@ -34,9 +34,11 @@ def test_moments_are_those_of_the_whole_table(rng, monkeypatch):
     assert rows.tensors[0].dtype == tf.int16 and rows.tensors[1].dtype == tf.int8
 
 
-@pytest.mark.slow
 @pytest.mark.compiled
-@pytest.mark.parametrize("batch_size", [None, 8])
+@pytest.mark.parametrize(
+    "batch_size",
+    [pytest.param(None, marks=pytest.mark.longest), pytest.param(8, marks=pytest.mark.slow)],
+)
 def test_training_has_the_same_numbers_and_is_resumed(rng, tmp_path, batch_size):
     rows = NarrowRows(*counts(rng))
     settings = {"batch_size": batch_size, "seed": 2, "progress": False, "learning_rate": 0.01}
