@@ -16,6 +16,9 @@ from gpflow_gi.benchmark.report.published import read as read_published
 from gpflow_gi.experiments import images, study
 from gpflow_gi.experiments.global_local import MEASURES
 
+# They read thousands of records, and change with the records and the pages alone.
+pytestmark = pytest.mark.slow
+
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 TEXT = "\n".join(page.read_text("utf-8") for page in sorted(RESULTS.glob("*.md")))
 WORDS = " ".join(TEXT.split())
