@@ -1,6 +1,9 @@
+import functools
 import gc
 import os
 import signal
+import sys
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +17,11 @@ import numpy as np
 import pytest
 
 from gpflow_gi.training.compiled_loop import forget_loops
+
+if sys.version_info < (3, 12):
+    # TensorFlow asks of every argument that is no tensor whether it follows a protocol. Later
+    # versions of Python remember a protocol's members: 2 microseconds instead of 10.
+    typing._get_protocol_attrs = functools.cache(typing._get_protocol_attrs)
 
 # Some tests interrupt. What a shell has started in the background ignores that, children included.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -249,7 +249,7 @@ def test_contributing_runs():
     np.testing.assert_allclose(found, names["gpr"].log_marginal_likelihood())
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_troubleshooting_runs(capsys):
     X = np.linspace(-1.0, 1.0, 20)[:, None]
     model = gi.architectures.build_deep_gp(X, X, num_inducing=5)

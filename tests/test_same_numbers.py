@@ -102,10 +102,11 @@ def numbers(name):
     }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name == "global" else pytest.mark.slow) for name in MODELS],
-)
+def marks(name):
+    return {"global": (), "convolutional": pytest.mark.longest}.get(name, pytest.mark.slow)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks(name)) for name in MODELS])
 def test_numbers_are_those_of_earlier_versions(name):
     pinned = json.loads(PINNED.read_text())[name]
     # Other processors round otherwise, and twenty steps of training magnify it.

@@ -300,7 +300,7 @@ def converges(out):
     return record
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_a_table_with_two_inputs_has_a_map(comparing):
     """Of places at random; and no map is left where the next table has none."""
     assert comparing(works, fails, works, drawn=True).code == 1

@@ -132,7 +132,7 @@ def test_annealing_has_the_evidence_of_a_linear_model(network, data):  # noqa: F
     assert abs(value - evidence) < 4 * error
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_annealing_has_the_evidence_of_the_eight_schools():
     """-31.3113, by quadrature."""
     schools = eight_schools.target(centred=False)

@@ -60,7 +60,7 @@ def ignore_warnings(*args, **kwargs):
 # ------------------------------------------------------------------------------ exact posteriors
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_bayesian_linear_regression(rng):
     P = 2
     X, Y = random_data(rng, P)

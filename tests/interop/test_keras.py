@@ -208,7 +208,9 @@ def test_what_is_frozen_stays(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("build", [two_layers, deep_features])
+@pytest.mark.parametrize(
+    "build", [pytest.param(two_layers, marks=pytest.mark.longest), deep_features]
+)
 def test_weights_files_restore_every_weight_and_the_optimizer(build, rng, tmp_path):
     """Two epochs, a file, and two more in another model are four epochs."""
     data, path = data_of(rng), tmp_path / "a.weights.h5"

@@ -119,7 +119,7 @@ def test_locations_of_an_image_meet_the_same_weights(rng):
     np.testing.assert_allclose(variance, 0.0, atol=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.compiled
 @mixes
 def test_the_bound_is_the_mean_of_sampled_ones(kinds, rng):

@@ -227,7 +227,7 @@ def write_bomb(bomb, path):
         write(path, architecture, arrays)
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_memory_is_bounded(tmp_path):
     """In kilobytes: what loading any of them takes beyond what a small model takes."""
     bombs = [tmp_path / name for name in ("blanks", "zeros", "header", "keras", "convolution")]
