@@ -40,9 +40,16 @@ def compared(metric: str = "elbo") -> pd.DataFrame:
     return table.assign(gain=table[STEPS[1]] - table[STEPS[0]])
 
 
+def by_method(gains: pd.Series) -> pd.DataFrame:
+    """A column for each method, by depth; of two starts of five layers, each set has its own."""
+    named = gains.rename(index=lambda name: name.removesuffix("-targets"), level="method")
+    wide = named.unstack("method")
+    return wide[sorted(wide, key=lambda name: (name.split("-")[2], name))]
+
+
 def markdown(table: pd.DataFrame) -> str:
     """The gains as the page has them: a row for each set; those that are too large are bold."""
-    gains = table["gain"].unstack("method")
+    gains = by_method(table["gain"])
     rows = []
     for dataset, row in gains.iterrows():
         cells = ["" if pd.isna(gain) else f"{gain:.3f}" for gain in row]
