@@ -12,11 +12,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
 
-import gpflow
 import numpy as np
 import pytest
-
-from gpflow_gi.training.compiled_loop import forget_loops
 
 if sys.version_info < (3, 12):
     # TensorFlow asks of every argument that is no tensor whether it follows a protocol. Later
@@ -38,6 +35,10 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(autouse=True)
 def _restored_gpflow_config() -> Iterator[None]:
     """Restore the settings of GPflow (float type, jitter) after every test."""
+    # Imported here, since the process that hands out the tests needs neither GPflow nor TensorFlow,
+    # and starts the others earlier.
+    import gpflow
+
     with gpflow.config.as_context():
         yield
 
@@ -51,6 +52,8 @@ def _eager_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _nothing_compiled_by_other_tests() -> Iterator[None]:
     """A test may replace functions of the library, which compiled loops would not notice."""
+    from gpflow_gi.training.compiled_loop import forget_loops
+
     yield
     forget_loops()
 
