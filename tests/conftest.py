@@ -17,7 +17,7 @@ import pytest
 
 if sys.version_info < (3, 12):
     # TensorFlow asks of every argument that is no tensor whether it follows a protocol. Later
-    # versions of Python remember a protocol's members: 2 microseconds instead of 10.
+    # versions of Python remember a protocol's members: 2 to 4 microseconds instead of 10.
     typing._get_protocol_attrs = functools.cache(typing._get_protocol_attrs)
 
 # Some tests interrupt. What a shell has started in the background ignores that, children included.
