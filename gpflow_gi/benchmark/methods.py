@@ -185,7 +185,6 @@ def _with_divided_rows() -> list[Method]:
     deep_gps = (*_deep_gps(), *_deep_gps_of_mean_zero())
     of_one_precision = [method for method in deep_gps if "global" in method.name]
     of_each_unit = _deep_gps_with_a_covariance_of_each_unit()
-    others = [method for method in of_each_unit if "-5-" not in method.name]
     names = "bnn-global", "bnn-factorised-global"
     networks = [method for method in _networks() if method.name in names]
     return [
@@ -199,7 +198,7 @@ def _with_divided_rows() -> list[Method]:
                 "objective": {"name": "Elbo", "divide_rows": True},
             },
         )
-        for method in (*of_one_precision, *others, *networks)
+        for method in (*of_one_precision, *of_each_unit, *networks)
     ]
 
 
