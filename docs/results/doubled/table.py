@@ -2,11 +2,14 @@
 
 python docs/results/doubled/table.py
 
-Reads records.csv here and in ../standard, and prints the table of docs/results/training.md.
+Reads records.csv here, in ../standard and in ../rates, and prints the tables of
+docs/results/training.md.
 """
 
+import itertools
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from gpflow_gi.benchmark.report.markdown import pipe_table
@@ -18,12 +21,24 @@ STEPS = (10000, 20000)
 ENOUGH = 0.02
 """A gain of the bound per row below this counts as converged."""
 
+USUAL = [
+    f"dgp-{family}-{depth}" for depth in ("2", "3", "5-zero") for family in ("global", "local")
+]
+"""Methods in their default form, which were to be run on all sets."""
 
-def trials(path: Path) -> pd.DataFrame:
-    """Trials of split 0 at each method's best rate: an index of dataset and method."""
-    table = pd.read_csv(path)
-    table = table[(table["status"] == "done") & table["used"].eq(True) & (table["split"] == 0)]
-    return table.set_index(["dataset", "method"]).sort_index()
+
+def trials(*folders: str) -> pd.DataFrame:
+    """Trials of split 0: an index of dataset, method and learning rate."""
+    table = pd.concat([pd.read_csv(HERE / folder / "records.csv") for folder in folders])
+    table = table[(table["status"] == "done") & (table["split"] == 0)]
+    table = table.sort_values("used").set_index(["dataset", "method", "learning_rate"])
+    return table[~table.index.duplicated(keep="last")].sort_index()
+
+
+def is_usual(index: pd.MultiIndex) -> np.ndarray:
+    """True for default forms. Of two starts of five layers each set has its own."""
+    names = index.get_level_values("method").str.removesuffix("-targets")
+    return names.isin(USUAL)
 
 
 def compared(metric: str = "elbo") -> pd.DataFrame:
@@ -31,32 +46,82 @@ def compared(metric: str = "elbo") -> pd.DataFrame:
 
     :param metric: name of a column of the records, the bound per row unless told.
     """
-    once = trials(HERE.parent / "standard" / "records.csv")
-    twice = trials(HERE / "records.csv")
-    rates = once["learning_rate"].reindex(twice.index)
-    # Anything else than the number of steps is the same.
-    assert (twice["learning_rate"] == rates).all(), rates[twice["learning_rate"] != rates]
-    table = pd.DataFrame({STEPS[0]: once[metric], STEPS[1]: twice[metric]}).loc[twice.index]
-    return table.assign(gain=table[STEPS[1]] - table[STEPS[0]])
+    once, twice = trials("../standard", "../rates"), trials(".")
+    # Anything else than the number of steps is the same; default forms have their best rate.
+    missing = twice.index.difference(once.index)
+    assert missing.empty, missing
+    once = once.loc[twice.index]
+    assert (once["used"].eq(True) | ~is_usual(once.index)).all()
+    table = pd.DataFrame({STEPS[0]: once[metric], STEPS[1]: twice[metric]})
+    table = table.assign(gain=table[STEPS[1]] - table[STEPS[0]])
+    return table.reset_index("learning_rate")
 
 
 def by_method(gains: pd.Series) -> pd.DataFrame:
-    """A column for each method, by depth; of two starts of five layers, each set has its own."""
-    named = gains.rename(index=lambda name: name.removesuffix("-targets"), level="method")
-    wide = named.unstack("method")
-    return wide[sorted(wide, key=lambda name: (name.split("-")[2], name))]
+    """Gains of the default forms: a row for each set, a column for each method."""
+    usual = gains[is_usual(gains.index)]
+    named = usual.rename(index=lambda name: name.removesuffix("-targets"), level="method")
+    return named.unstack("method")[USUAL]
+
+
+def marked(cell: str, gain: float) -> str:
+    """The cell, bold if the gain is that of training that has not converged."""
+    return f"**{cell}**" if gain >= ENOUGH else cell
 
 
 def markdown(table: pd.DataFrame) -> str:
-    """The gains as the page has them: a row for each set; those that are too large are bold."""
+    """The gains of the default forms as the page has them; those that are too large are bold."""
     gains = by_method(table["gain"])
     rows = []
     for dataset, row in gains.iterrows():
-        cells = ["" if pd.isna(gain) else f"{gain:.3f}" for gain in row]
-        cells = [f"**{c}**" if gain >= ENOUGH else c for c, gain in zip(cells, row, strict=True)]
+        cells = ["" if pd.isna(gain) else marked(f"{gain:.3f}", gain) for gain in row]
         rows.append([dataset, *cells])
     return pipe_table(["", *gains.columns], rows)
 
 
+def other_forms(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of forms that are not the default."""
+    return table[~is_usual(table.index)]
+
+
+def markdown_of_other_forms(table: pd.DataFrame) -> str:
+    """Bounds of the other forms after each number of steps, and gains, as the page has them."""
+    rows = []
+    for (dataset, method), row in other_forms(table).iterrows():
+        bounds = [f"{row[steps]:.3f}" for steps in STEPS]
+        gain = marked(f"{row['gain']:.3f}", row["gain"])
+        rows.append([dataset, method, f"{row['learning_rate']:g}", *bounds, gain])
+    heads = ["", "method", "rate", *(f"{steps} steps" for steps in STEPS), "gain"]
+    return pipe_table(heads, rows, num_names=2)
+
+
+def leads(table: pd.DataFrame) -> pd.DataFrame:
+    """The best form of global minus local inducing points: an index of sets and depth.
+
+    Columns are the numbers of steps. Each has its own best form, of those with both.
+    """
+    rows = {}
+    for dataset, depth in itertools.product(table.index.unique("dataset"), (2, 3)):
+        of_set = table.loc[dataset, list(STEPS)]
+        ours = of_set[of_set.index.str.startswith(f"dgp-global-{depth}")]
+        local = of_set.reindex([f"dgp-local-{depth}"]).iloc[0]
+        rows[dataset, depth] = ours.max() - local
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def markdown_of_leads(table: pd.DataFrame) -> str:
+    """The leads as the page has them: a row for each set."""
+    wide = leads(table).unstack()
+    depths = {2: "two layers", 3: "three layers"}
+    columns = [(steps, depth) for depth in depths for steps in STEPS]
+    rows = [
+        [dataset, *("" if pd.isna(row[c]) else f"{row[c]:.3f}" for c in columns)]
+        for dataset, row in wide.iterrows()
+    ]
+    heads = [f"{depths[depth]}, {steps} steps" for steps, depth in columns]
+    return pipe_table(["", *heads], rows)
+
+
 if __name__ == "__main__":
-    print(markdown(compared()))
+    found = compared()
+    print(markdown(found), markdown_of_other_forms(found), markdown_of_leads(found), sep="\n\n")
