@@ -2553,6 +2553,17 @@ def test_twice_the_steps():
     assert f"So it is on {COUNTS[small.sum()]} of the {COUNTS[len(gains)]} sets" in WORDS
     said = f"On the first split of {COUNTS[small.sum()]} of the nine sets of results"
     assert said in words_of("docs/benchmark.md") and list(gains.index) == NINE_SETS
+    two, three = doubled.leads(table).loc["naval"].loc[[2, 3]].to_numpy()
+    said = (
+        "on split 0 by {:.3f} (two layers) and {:.3f} (three), in place of {:.3f} and {:.3f} (div"
+    )
+    assert said.format(two[1], three[1], two[0], three[0]) in WORDS
+    said = f"the lead is [{three[1]:.3f} in place of {three[0]:.3f}]"
+    assert said in words_of("docs/results/README.md")
+    name = "dgp-global-5-zero-targets-divided"
+    once, twice = table.loc[("naval", name), list(doubled.STEPS)]
+    said = f"have {twice:.3f} on the first split of naval ({once:.3f} after 10,000), above both"
+    assert said in WORDS and twice > 3.74
     naval = gains.loc["naval"]
     said = f"Twice the steps gain {naval.min():.3f} to {naval.max():.3f} there."
     assert said in WORDS and naval.min() > doubled.ENOUGH
