@@ -1350,6 +1350,35 @@ def test_what_is_said_of_all_forms(forms, figures):
     assert len(warmed) == 3 and f"({warmed.max():.3f} in place of {short:.3f})" in WORDS
 
 
+def test_fresh_splits(forms):
+    found = forms.comparisons(2, forms.FRESH)
+    assert list(found.index) == ["yacht"] and forms.comparisons(3, forms.FRESH).empty
+    assert set(forms.SPLITS).isdisjoint(forms.FRESH)
+    yacht, first = found.loc["yacht"], forms.comparisons(2).loc["yacht"]
+    names = [yacht["global"], yacht["local"]]
+    assert names == [first["global"], first["local"]]
+    trials = forms.candidates(2, forms.FRESH).loc["yacht"]
+    gaps = {m: trials.loc[names[0], m] - trials.loc[names[1], m] for m in forms.METRICS}
+    ahead = {metric: (gap > 0).sum() for metric, gap in gaps.items()}
+    p = {metric: forms.p_of_shared_rows(gap) for metric, gap in gaps.items()}
+    said = f"{yacht['elbo']:.4f} ± {yacht['elbo_error']:.4f} in the bound (p = {p['elbo']:.3f}), on"
+    said += f" {ahead['elbo']} of 15 splits, beside {first['elbo']:.4f} ± {first['elbo_error']:.4f}"
+    assert f"{said} on the first five." in WORDS
+    said = f"The test log density is higher on {ahead['log_density']} splits, by "
+    said += f"{yacht['log_density']:.4f} ± {yacht['log_density_error']:.4f} in the mean, which is"
+    said += f" not significant (p = {p['log_density']:.2f}; without the correction"
+    assert f"{said} {yacht['log_density_p']:.2f})." in WORDS
+
+
+def test_a_test_that_allows_for_shared_rows(forms):
+    gaps = pd.Series([0.3, 0.1, 0.2, -0.1, 0.4])
+    # By hand: mean 0.18, standard deviation 0.19235, variance factor 1/5 + 1/9.
+    t = 0.18 / (0.1923538 * (1 / 5 + 1 / 9) ** 0.5)
+    p = 2 * stats.t.sf(t, 4)
+    assert forms.p_of_shared_rows(gaps) == pytest.approx(p, rel=1e-5)
+    assert forms.p_of_shared_rows(gaps) > stats.ttest_1samp(gaps, 0.0).pvalue
+
+
 def test_what_is_said_of_optimal_and_trained_last_layers(forms):
     trials = forms.candidates(2)["elbo"]
     local, full = "dgp-local-2", "dgp-global-2-full"
@@ -2554,10 +2583,9 @@ def test_twice_the_steps():
     said = f"On the first split of {COUNTS[small.sum()]} of the nine sets of results"
     assert said in words_of("docs/benchmark.md") and list(gains.index) == NINE_SETS
     two, three = doubled.leads(table).loc["naval"].loc[[2, 3]].to_numpy()
-    said = (
-        "on split 0 by {:.3f} (two layers) and {:.3f} (three), in place of {:.3f} and {:.3f} (div"
-    )
-    assert said.format(two[1], three[1], two[0], three[0]) in WORDS
+    said = "on split 0 by {:.3f} (two layers) and {:.3f} (three), in place of {:.3f} and {:.3f}"
+    said = said.format(two[1], three[1], two[0], three[0])
+    assert f"{said} (divided rows at 0.0075)." in WORDS
     said = f"the lead is [{three[1]:.3f} in place of {three[0]:.3f}]"
     assert said in words_of("docs/results/README.md")
     name = "dgp-global-5-zero-targets-divided"
