@@ -27,7 +27,8 @@ def at_rates(prefix: str, metric: str = "elbo") -> pd.DataFrame:
     """
     here = pd.read_csv(HERE / "records.csv")
     here = here[here["method"].str.startswith(prefix)]
-    swept = pd.read_csv(HERE.parent / "standard" / "records.csv")
+    others = (HERE.parent / folder / "records.csv" for folder in ("standard", "optimal-gp"))
+    swept = pd.concat(pd.read_csv(path) for path in others)
     swept = swept[swept["learning_rate"].isin(SWEPT)]
     table = pd.concat([here[~here["learning_rate"].isin(SWEPT)], swept])
     table = table[(table["status"] == "done") & (table["split"] == 0)]
