@@ -98,11 +98,15 @@ def markdown_of_other_forms(table: pd.DataFrame) -> str:
 def leads(table: pd.DataFrame) -> pd.DataFrame:
     """The best form of global minus local inducing points: an index of sets and depth.
 
-    Columns are the numbers of steps. Each has its own best form, of those with both.
+    Columns are the numbers of steps. Each has its own best form, of those with both. Sets and
+    depths with other forms than the default have rows.
     """
     rows = {}
     for dataset, depth in itertools.product(table.index.unique("dataset"), (2, 3)):
         of_set = table.loc[dataset, list(STEPS)]
+        names = other_forms(table.loc[[dataset]]).index.get_level_values("method")
+        if not names.str.startswith(f"dgp-global-{depth}").any():
+            continue
         ours = of_set[of_set.index.str.startswith(f"dgp-global-{depth}")]
         local = of_set.reindex([f"dgp-local-{depth}"]).iloc[0]
         rows[dataset, depth] = ours.max() - local
