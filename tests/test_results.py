@@ -2784,6 +2784,49 @@ def test_what_is_said_of_five_layers_over_five_splits():
     assert f"Its test log density, {trials[2]:.3f}, is the median of the five." in WORDS
 
 
+def test_five_layers_with_more_rows_and_no_warm_up():
+    of_five = script("five", "table.py")
+    table = of_five.trials()
+    assert set(table.index.unique(0)) == {"kin8nm", "protein"}
+    bounds, densities = table["elbo"], table["log_density"]
+    kin8nm, protein = bounds["kin8nm"], bounds["protein"]
+    ours, local = "dgp-global-5-zero-unshared", "dgp-local-5-zero"
+    rows, none = "1000 rows a step", "no KL warm-up"
+    gains = [
+        kin8nm[name, change] - kin8nm[name, ""] for change in (rows, none) for name in (ours, local)
+    ]
+    leads = [kin8nm[ours, change] - kin8nm[local, change] for change in (rows, "")]
+    said = (
+        f"of each unit gain {gains[0]:.3f}, and local ones {gains[1]:.3f}, so that global ones are"
+    )
+    assert f"{said} ahead by {leads[0]:.3f}; with 500 they are behind by {-leads[1]:.3f}." in WORDS
+    assert leads[0] > 0 > leads[1] and kin8nm[ours, rows] > -0.14
+    assert f"Their {kin8nm[ours, rows]:.3f} after 10,000 steps is above both published" in WORDS
+    divided = kin8nm[f"{ours}-divided", ""] - kin8nm[ours, ""]
+    lead = kin8nm[ours, none] - kin8nm[local, none]
+    said = f"global ones on kin8nm gain {gains[2]:.3f} and local ones lose {-gains[3]:.3f}, so that"
+    said += (
+        f" global ones are ahead by {lead:.3f}. Divided rows with the warm-up gain {divided:.3f}."
+    )
+    assert said in WORDS
+    long = "20000 steps, 2000 rows a step"
+    said = (
+        f"the bound is {protein[ours, long]:.3f}, in place of {protein[ours, '']:.3f} (published:"
+    )
+    said += f" -1.02), and the test log density {densities['protein'][ours, long]:.3f} (published:"
+    assert f"{said} -2.74)" in WORDS and protein[ours, long] < -1.02
+    four, whitened = (
+        protein[name, ""] for name in (f"{ours}-divided", "dgp-global-5-zero-whitened")
+    )
+    said = f"Divided rows gain less than 0.001 ({four:.3f}), no warm-up changes the bound to"
+    said += (
+        f" {protein[ours, none]:.3f}, and whitened pseudo-outputs make it worse ({whitened:.3f})."
+    )
+    assert said in WORDS and four - protein[ours, ""] < 0.001 and whitened < protein[ours, ""]
+    budgets = pd.read_csv(RESULTS / "five" / "records.csv")["budget"]
+    assert not budgets.str.contains("kl_warmup=[1-9]").any()
+
+
 @pytest.fixture(scope="module")
 def chains():
     return script("chains", "table.py")

@@ -30,7 +30,7 @@ def computed() -> dict[str, str]:
     rates, coverage = script("rates/table.py"), script("standard/coverage.py")
     five, doubled = script("standard/five_layers.py"), script("doubled/table.py")
     chains = script("chains/table.py")
-    steps = doubled.compared()
+    steps, of_five = doubled.compared(), script("five/table.py")
     several, first, two, three = figures.several_splits, figures.first_splits, *figures.DEPTHS
     of_figures = {
         "with fixed inducing inputs. The bound per row:": several("elbo", two),
@@ -72,6 +72,7 @@ def computed() -> dict[str, str]:
         "Gains of the bound per row by twice the steps:": doubled.markdown(steps),
         "below the usual three; their bounds and gains:": doubled.markdown_of_other_forms(steps),
         "minus local ones, in the bound per row of the first": doubled.markdown_of_leads(steps),
+        "rows without changes are at the best of three rates:": of_five.markdown(of_five.trials()),
         "Numbers of splits that have been run": coverage.markdown(coverage.counts()),
         "The bound per row of networks over five splits:": networks.markdown(
             networks.table_of("elbo")
