@@ -24,7 +24,7 @@ ENOUGH = 0.02
 USUAL = [
     f"dgp-{family}-{depth}" for depth in ("2", "3", "5-zero") for family in ("global", "local")
 ]
-"""Methods in their default form, which were to be run on all sets."""
+"""Methods in their default form: those of the first table."""
 
 
 def trials(*folders: str) -> pd.DataFrame:
@@ -36,7 +36,7 @@ def trials(*folders: str) -> pd.DataFrame:
 
 
 def is_usual(index: pd.MultiIndex) -> np.ndarray:
-    """True for default forms. Of two starts of five layers each set has its own."""
+    """True for default forms, from either start of five layers."""
     names = index.get_level_values("method").str.removesuffix("-targets")
     return names.isin(USUAL)
 
@@ -98,8 +98,8 @@ def markdown_of_other_forms(table: pd.DataFrame) -> str:
 def leads(table: pd.DataFrame) -> pd.DataFrame:
     """The best form of global minus local inducing points: an index of sets and depth.
 
-    Columns are the numbers of steps. Each has its own best form, of those with both. Sets and
-    depths with other forms than the default have rows.
+    Columns are the numbers of steps. The best form is chosen for each, among forms that have trials
+    with both. Sets and depths where another form than the default was run have rows.
     """
     rows = {}
     for dataset, depth in itertools.product(table.index.unique("dataset"), (2, 3)):

@@ -33,7 +33,7 @@ def changes_of(budget: str) -> str:
 def trials() -> pd.DataFrame:
     """Trials of split 0: an index of dataset, method and changes, "" first; rates and metrics.
 
-    With the budget as it is each method has its best rate of three.
+    With the budget as it is methods of the sweep have their best rate of three, others one rate.
     """
     here, usual = (pd.read_csv(HERE / f / "records.csv") for f in (".", "../standard"))
     usual = usual[usual["used"].eq(True) & usual["dataset"].isin(here["dataset"].unique())]

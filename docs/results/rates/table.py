@@ -2,7 +2,8 @@
 
 python docs/results/rates/table.py
 
-Reads records.csv here and in ../standard, and prints the tables of docs/results/training.md.
+Reads records.csv here, in ../standard and in ../optimal-gp, and prints the tables of
+docs/results/training.md.
 """
 
 from pathlib import Path
@@ -29,7 +30,7 @@ def at_rates(prefix: str, metric: str = "elbo") -> pd.DataFrame:
     here = here[here["method"].str.startswith(prefix)]
     others = (HERE.parent / folder / "records.csv" for folder in ("standard", "optimal-gp"))
     swept = pd.concat(pd.read_csv(path) for path in others)
-    swept = swept[swept["learning_rate"].isin(SWEPT)]
+    swept = swept[swept["learning_rate"].isin(SWEPT) & ~swept["budget"].str.contains("steps=")]
     table = pd.concat([here[~here["learning_rate"].isin(SWEPT)], swept])
     table = table[(table["status"] == "done") & (table["split"] == 0)]
     # The same trial of two sweeps is one.

@@ -272,5 +272,7 @@ if __name__ == "__main__":
     for depth in (2, 3):
         print(markdown(depth))
         print(comparisons(depth)[[f"{metric}_p" for metric in METRICS]])
+    print(markdown(2, FRESH))
+    print(comparisons(2, FRESH)[[f"{metric}_p_shared" for metric in METRICS]])
     print(gains_markdown())
     print(published_markdown())
