@@ -24,7 +24,7 @@ class Cholesky:
     """L = chol K, and products and triangular solves with it.
 
     K is [M, M] or [S, M, M]. If K has no sample axis and the other factor has one, then the samples
-    of the other factor are put side by side as columns.
+    of the other factor are put side by side as columns. The other way round, it serves all samples.
     """
 
     def __init__(self, K: tf.Tensor) -> None:
@@ -54,6 +54,9 @@ class Cholesky:
     def _with(self, function: Gradient, R: tf.Tensor) -> tf.Tensor:
         if R.shape.rank == 3 and not self.is_sampled:
             return linalg.unfold(function(self._L, self._E, linalg.fold(R)), tf.shape(R)[0])
+        if R.shape.rank == 2 and self.is_sampled:
+            # Its gradient is the sum over samples, which the functions below do not take.
+            R = tf.broadcast_to(R, tf.concat([tf.shape(self._L)[:1], tf.shape(R)], axis=0))
         return function(self._L, self._E, R)
 
 

@@ -284,6 +284,18 @@ def test_names_fit_shells_and_files():
     assert set(BUDGETS) == {"quick", "standard", "paper"}
 
 
+def test_divided_rows_change_only_the_training_of_a_method():
+    divided = {"num_samples": 4}, {"name": "Elbo", "divide_rows": True}
+    names = [name for name in METHODS if name.endswith("-divided")]
+    for name in names:
+        settings = dict(METHODS[name].settings)
+        assert (settings.pop("train"), settings.pop("objective")) == divided
+        assert settings == METHODS[name.removesuffix("-divided")].settings
+    for depth in ("2", "3", "5-zero"):
+        for form in ("", "-unshared", "-whitened", "-full"):
+            assert f"dgp-global-{depth}{form}-divided" in names
+
+
 def test_a_method_of_an_unknown_model_is_refused():
     with pytest.raises(ValueError, match=r"model must be one of linear, gp, .* but is 'tree'"):
         gi.benchmark.Method("forest", "Trees", "tree", "here")

@@ -31,7 +31,9 @@ def ours(K: tf.Tensor, R: tf.Tensor) -> list[tf.Tensor]:
 
 
 @pytest.mark.parametrize(
-    ("matrices", "columns"), [((), ()), ((), (S,)), ((S,), (S,))], ids=["none", "R", "both"]
+    ("matrices", "columns"),
+    [((), ()), ((), (S,)), ((S,), ()), ((S,), (S,))],
+    ids=["none", "R", "K", "both"],
 )
 def test_values_and_gradients(matrices, columns, rng):
     root = tf.constant(rng.normal(size=(*matrices, M, M)))

@@ -57,9 +57,9 @@ def compared(metric: str = "elbo") -> pd.DataFrame:
     return table.reset_index("learning_rate")
 
 
-def by_method(gains: pd.Series) -> pd.DataFrame:
-    """Gains of the default forms: a row for each set, a column for each method."""
-    usual = gains[is_usual(gains.index)]
+def by_method(column: pd.Series) -> pd.DataFrame:
+    """A column of :func:`compared`, of the default forms: a row for each set, a column a method."""
+    usual = column[is_usual(column.index)]
     named = usual.rename(index=lambda name: name.removesuffix("-targets"), level="method")
     return named.unstack("method")[USUAL]
 

@@ -15,19 +15,23 @@ from gpflow_gi.benchmark.report.markdown import pipe_table
 HERE = Path(__file__).resolve().parent
 
 CHANGES = {
-    "steps": "{} steps",
-    "batch_size": "{} rows a step",
-    "kl_warmup": "no KL warm-up",
+    "batch_size=1000": "1000 rows a step",
+    "batch_size=2000": "2000 rows a step",
+    "kl_warmup=0": "no KL warm-up",
+    "steps=20000": "20000 steps",
 }
-"""Changes of the budget but that of the rate, as the page names them."""
+"""Changes of the budget but that of the rate, as records and the page name them."""
 
 METRICS = ("elbo", "log_density")
 
 
 def changes_of(budget: str) -> str:
-    """The changes of a budget in words, from its name."""
-    found = dict(re.findall(r"(\w+)=(\w+)", budget))
-    return ", ".join(words.format(found[name]) for name, words in CHANGES.items() if name in found)
+    """The changes of a budget in words, from its name.
+
+    :raises KeyError: if a change has no words here.
+    """
+    found = re.findall(r"\w+=[\w.]+", budget)
+    return ", ".join(CHANGES[one] for one in found if not one.startswith("learning_rate="))
 
 
 def trials() -> pd.DataFrame:
