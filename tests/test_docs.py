@@ -14,6 +14,8 @@ from docutils.utils.math import MathError
 from PIL import Image
 
 import gpflow_gi as gi
+from gpflow_gi.benchmark.budgets import STANDARD
+from gpflow_gi.benchmark.methods import METHODS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -210,6 +212,31 @@ def test_getting_started_runs(capsys, tmp_path, monkeypatch):
     assert value.match(local)
     same, model = names["same"], names["network"]
     assert type(same) is type(model)
+    # The second model, of data that are scaled and scaled back, predicts the step too.
+    mean, variance = names["scaled"].predict_y(
+        names["x_scale"].transform(np.array([[-0.5], [0.5]]))
+    )
+    mean, variance = names["y_scale"].inverse(mean), names["y_scale"].inverse_variance(variance)
+    np.testing.assert_allclose(mean, [[-1.0], [1.0]], atol=0.2)
+    np.testing.assert_allclose(np.sqrt(variance), 0.1, atol=0.1)
+
+
+def test_the_guide_has_the_forms_and_the_budget_of_the_results():
+    guide = (DOCS / "guide.md").read_text("utf-8")
+    names: dict = {}
+    exec(re.search(r"^forms = \{.*?^\}$", guide, re.M | re.S)[0], names)
+    forms, usual = names["forms"], METHODS["dgp-global-2"].settings
+    assert forms.pop("default") == {} and len(forms) == 3
+    for form, arguments in forms.items():
+        settings = METHODS[f"dgp-global-2-{form}"].settings
+        assert {key: one for key, one in settings.items() if usual.get(key) != one} == arguments
+    assert "`dgp-global-2-whitened` and `dgp-global-2-full`" in guide
+    rate, steps = STANDARD.learning_rate, f"{STANDARD.steps:_}"
+    assert f"rate = gi.training.LinearTail({rate}, {steps}) " in guide
+    said = f"steps={steps}, batch_size={STANDARD.batch_size}, kl_warmup={STANDARD.kl_warmup}, "
+    assert f"gi.fit(model, (X, Y), {said}learning_rate=rate, optimizer=optimizer)" in guide
+    assert STANDARD.last_learning_rate == 0.0  # so that Adam has this beta_2:
+    assert "gpflow.keras.tf_keras.optimizers.Adam(beta_2=0.99)" in guide
 
 
 @pytest.mark.longest

@@ -247,8 +247,8 @@ from gpflow_gi.experiments import global_local
 global_local.plot(results)
 
 # %% [markdown]
-# A diamond is the mean over ten runs, with two standard errors. Global inducing points clearly pay
-# in two of the cases:
+# A diamond is the mean over ten runs, with two standard errors. On these data, in their default
+# form, global inducing points clearly pay in two of the cases:
 #
 # - in networks, by 166 nats of 1000 rows against local ones (but factorised weights, with a worse
 #   bound, predict better there), and
@@ -261,8 +261,8 @@ global_local.plot(results)
 #
 # What else differs:
 #
-# - **Bound.** On the three UCI sets of [the results](../docs/results/deep-gps.md), trained with one
-#   budget, global had the better bound on each; in the paper's section 3.3, almost everywhere. A
+# - **Bound.** On [most of nine UCI sets](../docs/results/README.md) the best form of global ones had
+#   the better bound, the default form on two; in the paper's section 3.3, almost everywhere. A
 #   better bound is not always a better prediction.
 # - **Parameters.** Local inducing inputs are learned in every layer, M × D numbers each, with a
 #   covariance for each output. Global ones exist once, and outputs share one precision. The table
@@ -270,7 +270,7 @@ global_local.plot(results)
 # - **Time.** A step of a global layer takes M³ + N M² for each sample; a local one takes N M² for
 #   each of its outputs, which have covariances of their own. With six or eight inputs, and hidden
 #   layers as wide, a step of global ones [took](../docs/performance.md) about half the time of
-#   local ones with one sample, and 0.6 times to all of it with ten.
+#   local ones with one sample, and 0.8 to 1.3 times it with ten.
 # - **Below the last layer.** A layer below a global one must hand up values of one function at
 #   the inducing points and at the rows, local ones only marginals row by row. The library sees to
 #   it, in any mix.

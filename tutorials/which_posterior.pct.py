@@ -196,11 +196,11 @@ plt.show()
 #
 # | posterior | use it | what it costs |
 # |---|---|---|
-# | NUTS | as the reference, up to some thousands of weights | minutes |
+# | NUTS | as the reference, up to 10,000 weights | minutes |
 # | global inducing | where uncertainty between the data counts, and a bound is wanted | M x M factorisations in every layer |
 # | random priors | for uncertainty between the data, without a bound; priors and noise are Gaussian | one training for each member |
 # | ensemble, MultiSWAG | for large networks that are trained on minibatches anyway | one training for each member |
-# | Laplace | after training, if gradients for all outputs are affordable | L x L for L weights; "diagonal" or "last layer" above 10,000 |
+# | Laplace | after training, if gradients for all outputs are affordable | L x L for L weights; "kron", "diagonal" or "last layer" above 10,000 |
 # | full-rank | for very few weights | L x L in every step |
 # | flows, low-rank, mean-field | as baselines: how much does the family matter? | little |
 # | dropout, MAP | as baselines | least |

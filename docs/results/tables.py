@@ -55,7 +55,7 @@ def computed() -> dict[str, str]:
         "both in the best of the forms": forms.in_short(),
         "5%, not corrected for the number of sets).\n\n": forms.markdown(2),
         "Three layers in all forms with five splits:": forms.markdown(3),
-        "other sets and three layers have not been run):": forms.markdown(2, forms.FRESH),
+        "other sets and three layers have not been run):": forms.fresh_markdown(2),
         "in the last column [bayesian_benchmarks]": forms.gains_markdown(),
         "## Published bounds": forms.published_markdown(),
         **{words: figures.markdown(table) for words, table in of_figures.items()},

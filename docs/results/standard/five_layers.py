@@ -2,7 +2,8 @@
 
 python docs/results/standard/five_layers.py
 
-Reads records.csv here and in ../rates, and prints the tables of docs/results/five-layers.md.
+Reads records.csv here, in ../rates and in ../five, and prints the tables of
+docs/results/five-layers.md.
 """
 
 from pathlib import Path
@@ -22,10 +23,20 @@ STARTS = {
         "local": "-targets, lower rates",
         "global": "-targets-divided, lower rates",
     },
+    "inputs, unshared, 1000 rows": {"local": ", 1000 rows", "global": "-unshared, 1000 rows"},
 }
 """Suffixes of methods whose hidden layers start as the identity, also with a pseudo-precision of
-each unit in global ones, or at the regression, also at rates of 0.0075 and 0.00375, with four draws
-that share the rows of a step in global ones."""
+each unit in global ones (at one rate with 1000 rows a step), or at the regression, also at rates
+of 0.0075 and 0.00375, with four draws that share the rows of a step in global ones."""
+
+CHANGED = {
+    "../rates": (
+        "standard, learning_rate=0.0075, best learning rate of 0.00375, 0.0075",
+        ", lower rates",
+    ),
+    "../five": ("standard, batch_size=1000", ", 1000 rows"),
+}
+"""Other budgets, by the folders of their records, and what each adds to a method's name."""
 
 FAMILIES = ("local", "global")
 
@@ -44,10 +55,12 @@ def trials(metric: str) -> pd.DataFrame:
 
     :param metric: one of :data:`METRICS`.
     """
-    usual = pd.read_csv(HERE / "records.csv")
-    lower = pd.read_csv(HERE.parent / "rates" / "records.csv")
-    lower = lower[lower["budget"].str.contains("learning_rate=0.0075")]
-    table = pd.concat([usual, lower.assign(method=lower["method"] + ", lower rates")])
+    tables = [pd.read_csv(HERE / "records.csv")]
+    for folder, (budget, words) in CHANGED.items():
+        others = pd.read_csv(HERE / folder / "records.csv")
+        others = others[others["budget"] == budget]
+        tables.append(others.assign(method=others["method"] + words))
+    table = pd.concat(tables)
     ends = {end for suffixes in STARTS.values() for end in suffixes.values()}
     is_meant = table["method"].isin([f"dgp-{f}-5-zero{end}" for f in FAMILIES for end in ends])
     is_used = (table["status"] == "done") & table["used"].eq(True) & table["split"].isin(SPLITS)
