@@ -354,11 +354,12 @@ def test_the_unfinished_work_of_other_runs_is_kept(experiment_that, monkeypatch,
     monkeypatch.setattr(study, "summary", lambda results: "a table")
     monkeypatch.setattr(study, "write", lambda results, folder: (folder / "results.json").touch())
     unfinished = tmp_path / "out-unfinished"
-    for name in ("airline-seed0", "airline-fast-seed0"):
+    long, short = (f"airline-{length}seed0-v{__version__}" for length in ("", "fast-"))
+    for name in (long, short):
         (unfinished / name / "svgp").mkdir(parents=True)
     arguments = ["experiment", "large", "--out", str(tmp_path / "out")]
     assert main([*arguments, "--fast"]) == 0
-    assert [one.name for one in unfinished.iterdir()] == ["airline-seed0"]
+    assert [one.name for one in unfinished.iterdir()] == [long]
     assert main(arguments) == 0
     assert not unfinished.exists()
 

@@ -91,7 +91,7 @@ def find(settings: Mapping[str, Any], budget: Budget, X: Array, Y: Array, seed: 
         options={"maxiter": settings["noise_searches"]},
     )
     found = _search(settings, budget, X, Y, float(np.exp(noise.x)), seed)
-    return replace(found, steps=(noise.nfev + 1) * budget.steps)
+    return replace(found, steps=(noise.nfev + 1) * found.steps)
 
 
 def _search(

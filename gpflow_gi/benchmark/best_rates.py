@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from .budgets import Budget
-from .methods import METHODS, Method
+from .methods import BOUND, METHODS, Method, objective_of
 from .records import DONE, Trial
 from .sweep import plan
 
@@ -46,21 +46,9 @@ def is_of_best_rates(budget: str) -> bool:
     return re.search(rf", {_PHRASE} \d", budget) is not None
 
 
-def has_rate(method: Method) -> bool:
-    """Return True if the budget's learning rate matters to a method."""
-    return method.model not in ("linear", "gp") and "learning_rate" not in method.settings.get(
-        "train", {}
-    )
-
-
 def is_ranked_by_bound(method: Method) -> bool:
-    """Return True if a better bound means a better rate of this method.
-
-    Not where training maximises something else, nor for Laplace's approximation: its bound is that
-    of the network, and it predicts by the network that is linear in its weights.
-    """
-    objective = method.settings.get("objective") or {"name": "Elbo"}
-    return objective["name"] == "Elbo" and method.settings.get("inference") != "laplace"
+    """Return True if a better bound means a better rate: if training maximises the bound."""
+    return objective_of(method.settings) == BOUND
 
 
 def best_rate(bounds: Mapping[float, float]) -> float | None:
@@ -96,7 +84,7 @@ def run(
         replace(trial, budget=at[rate])
         for trial, record in zip(first, records, strict=True)
         for method in [METHODS[trial.method]]
-        if has_rate(method) and is_ranked_by_bound(method) and may_have_bound(record)
+        if method.has_rate and is_ranked_by_bound(method) and may_have_bound(record)
         for rate in at
         if rate != own
     ]

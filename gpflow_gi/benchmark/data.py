@@ -41,7 +41,8 @@ def describe_csv(
     :param reading: other arguments of :func:`gpflow_gi.datasets.read_csv`, if they are not the
         defaults.
     :return: "name", "sha256" (of the file's bytes, of the roles of the columns and of `reading`),
-        "num_splits" (None: no limit), "path", "target", "drop" and, if there are any, "reading".
+        "num_splits" (None: no limit), "path", "target", "drop" and, if there are any, "reading" and
+        "constant", the columns of `drop` that are left out because they are constant.
     :raises DataError: as :func:`gpflow_gi.datasets.read_csv`.
     """
     path = Path(path)
@@ -50,7 +51,9 @@ def describe_csv(
         say(note)
     file = TableFile.open(path)
     used = {column.name for column in table.preprocessing.columns}
-    columns: dict[str, Any] = {"target": target, "drop": sorted({*file.names} - used - {target})}
+    unused = {*file.names} - used - {target}
+    constant = sorted(unused - {*named(file, "drop", drop)})
+    columns: dict[str, Any] = {"target": target, "drop": sorted(unused)}
     if "categories" in reading:
         reading["categories"] = sorted(set(named(file, "categories", reading["categories"])))
     if reading:
@@ -61,6 +64,7 @@ def describe_csv(
         "num_splits": None,
         "path": str(path.resolve()),
         **columns,
+        **({"constant": constant} if constant else {}),
     }
 
 
@@ -87,7 +91,15 @@ def table_of(data: Mapping[str, Any]) -> Table:
     """
     if "path" not in data:
         return uci_table(data["name"])
-    table = read_csv(data["path"], data["target"], data["drop"], **data.get("reading", {}))
+    # Constant columns are read too: they can tell the decimal mark of the others.
+    constant = data.get("constant", [])
+    table = read_csv(
+        data["path"],
+        data["target"],
+        [name for name in data["drop"] if name not in constant],
+        drop_constant=bool(constant),
+        **data.get("reading", {}),
+    )
     return replace(table, name=data["name"])
 
 

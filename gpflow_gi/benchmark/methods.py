@@ -61,6 +61,9 @@ MOST_EXACT_ROWS = 2000
 MOST_FULL_WEIGHTS = 5000
 """Weights up to which the covariance of a Laplace approximation is full: a matrix of 200 MB."""
 
+_RATES_OF_THEIR_OWN = ("swag", "multiswag", "sghmc")
+"""Methods for all weights whose rates follow from the noise variance."""
+
 _SWAG = {"rank": 20, "num_components": 100, "relative_rate": 0.05}
 
 _BY_BOUND = {"noise_share": 0.0, "num_components": 100, "num_samples": 10, "start": "map"}
@@ -112,6 +115,19 @@ class Method:
         """True for networks whose weights are found all at once, by `gpflow_gi.inference`."""
         inference = self.settings.get("inference")
         return isinstance(inference, str) and inference in ALL_WEIGHTS
+
+    @property
+    def takes_likelihoods(self) -> bool:
+        """False if the method is for regression with Gaussian noise alone."""
+        is_gaussian = self.model in ("linear", "gp") or "chains" in self.settings
+        return not is_gaussian and not self.is_over_all_weights
+
+    @property
+    def has_rate(self) -> bool:
+        """True if the budget's learning rate matters."""
+        has_own = "learning_rate" in self.settings.get("train", {})
+        by_noise = self.settings.get("inference") in _RATES_OF_THEIR_OWN
+        return self.model not in ("linear", "gp") and not has_own and not by_noise
 
 
 def _deep_gps() -> list[Method]:
@@ -487,6 +503,26 @@ def in_order(names: Iterable[str]) -> list[str]:
     """Names of methods in the order of :data:`METHODS`, then all others alphabetically."""
     places = {name: place for place, name in enumerate(METHODS)}
     return sorted(names, key=lambda name: (places.get(name, len(places)), name))
+
+
+BOUND = "Elbo"
+"""The objective of methods whose training maximises the bound that the benchmark reports."""
+
+
+def objective_of(settings: Mapping[str, Any]) -> str:
+    """The name of what training maximises.
+
+    :param settings: of a method, as in :attr:`Method.settings` or in a record.
+    :return: :data:`BOUND`, the name of another objective, or "log joint density" where training
+        finds the most probable weights, around which there is a bound.
+    """
+    objective = settings.get("objective")
+    if isinstance(objective, Mapping):
+        return str(objective.get("name"))
+    if settings.get("inference") in ("laplace", "swag", "multiswag"):
+        return "log joint density"
+    # As train_by says: with the bound the latent variables would not be used.
+    return "ImportanceWeighted" if settings.get("latent_dim") else BOUND
 
 
 def settings_of(method: Method) -> dict[str, Any]:

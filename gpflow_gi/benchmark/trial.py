@@ -13,9 +13,10 @@ from gpflow_gi import metrics
 from gpflow_gi._version import __version__
 from gpflow_gi.core.json_file import versions
 from gpflow_gi.datasets import Standardiser, Table, standard_split, uci
-from gpflow_gi.datasets.targets import REGRESSION
+from gpflow_gi.datasets.targets import CLASSIFICATION, REGRESSION
 from gpflow_gi.metrics.held_out import HeldOut
 from gpflow_gi.metrics.held_out_labels import HeldOutClasses, HeldOutCounts
+from gpflow_gi.training.convergence import MADE_WORSE
 
 from .budgets import BUDGETS, Budget
 from .methods import METHODS, Method, settings_of
@@ -145,10 +146,12 @@ def run_trial(
     :return: "trial" (all settings), "data", "version", "versions", "metrics", "standard_errors",
         "cost" ("seconds", which include "compile_seconds"; "steps"; "peak_memory_mb" of the
         process, including TensorFlow and remains of earlier trials; "num_parameters", the number
-        of trained parameters), "hyperparameters" (the small ones) and, if training had to change
-        something to go on, "notes" about it; ready for JSON except for numbers that are not
-        finite.
-    :raises ValueError: if a name is unknown.
+        of trained parameters), "hyperparameters" (the small ones) and, if there are any, "notes":
+        on categories of held-out rows that no training row has, on what training had to change to
+        go on, and on a bound that is worse than at the start; ready for JSON except for numbers
+        that are not finite.
+    :raises ValueError: if a name is unknown, or if the target is classes or counts and the method
+        has Gaussian noise alone.
     :raises gpflow_gi.datasets.DataError: if the data are not available, or if there is no such
         split.
     :raises gpflow_gi.training.NonFiniteError: if the bound stops being finite in training.
@@ -163,16 +166,30 @@ def run_trial(
         name, (train, test) = dataset, uci(dataset, split)
     import gpflow
 
+    from .labels import likelihood_of
     from .train import train_method
 
+    if train.task != REGRESSION and not chosen.takes_likelihoods:
+        kind = "classes" if train.task == CLASSIFICATION else "counts"
+        raise ValueError(
+            f"method {chosen.name!r} is for regression with Gaussian noise, and the target "
+            f"{train.target_name!r} of {name} holds {kind}: take 'svgp' or 'dgp-global-2', for "
+            "example."
+        )
     with gpflow.config.as_context(), PeakMemory() as memory:
         gpflow.config.set_default_float(np.float64)
         started = time.perf_counter()
         rows = Rows(train, test)
-        trained = train_method(chosen, numbers, rows.X, rows.Y, seed)
+        likelihood = likelihood_of(rows.task, len(rows.classes))
+        trained = train_method(chosen, numbers, rows.X, rows.Y, seed, likelihood=likelihood)
         measured = Measured.of(trained, rows)
         seconds = time.perf_counter() - started
-    notes = [str(recovery) for recovery in trained.record.recoveries]
+    # Remarks on this split, and not those on the whole file, which the command has printed.
+    known = dataset.notes if isinstance(dataset, Table) else ()
+    notes = [note for note in train.notes if note not in known]
+    notes += map(str, trained.record.recoveries)
+    if MADE_WORSE in (shortcoming := trained.record.shortcoming or ""):
+        notes.append(shortcoming)
     return {
         "trial": {
             "dataset": name,

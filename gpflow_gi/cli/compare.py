@@ -360,7 +360,7 @@ def _check_task(task: str, settings: Settings) -> None:
     :raises ValueError: if one is compared on another task.
     """
     for method in settings.methods():
-        if task != "regression" and method.is_over_all_weights:
+        if task != "regression" and not method.takes_likelihoods:
             raise ValueError(f"--methods: {method.name} is for regression, and this is {task}.")
 
 

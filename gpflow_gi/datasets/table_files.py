@@ -11,7 +11,7 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,35 +98,56 @@ class TableFile:
         :return: columns that hold nothing but numbers as numbers, all others as texts.
         :raises DataError: if the file is not a table.
         """
+        frame = self._whole(text)
+        return frame[frame.notna().any(axis="columns").to_numpy()].reset_index(drop=True)
+
+    def _whole(self, text: Collection[str]) -> pd.DataFrame:
         import pandas as pd
 
         if self.separator is None:
             frame = _parquet(self.path, pd.read_parquet)
             frame.columns = pd.Index(list(self.names))
-        else:
-            with self._reading() as file:
-                frame = pd.read_csv(file, **self._options(text))
-        return frame[frame.notna().any(axis="columns").to_numpy()].reset_index(drop=True)
+            return frame
+        with self._reading() as file:
+            return pd.read_csv(file, **self._options(text))
 
     def chunks(self, rows: int, text: Collection[str] = ()) -> Iterator[pd.DataFrame]:
-        """The rows of :meth:`frame`, some at a time.
+        """All rows up to the last one that is not empty, some at a time.
 
         :param rows: the largest number of rows of a part.
         :param text: columns whose cells stay texts.
+        :raises DataError: as :meth:`frame`; and if there is an empty row between others, since
+            what is found for the rows would then not stand beside them.
         """
         import pandas as pd
 
         if self.separator is None:
-            frame = self.frame()
-            for start in range(0, len(frame), rows):
-                yield frame.iloc[start : start + rows]
+            frame = self._whole(())
+            yield from self._filled(
+                frame.iloc[start : start + rows] for start in range(0, len(frame), rows)
+            )
             return
         with (
             self._reading() as file,
-            pd.read_csv(file, chunksize=rows, **self._options(text)) as (parts),
+            pd.read_csv(file, chunksize=rows, **self._options(text)) as parts,
         ):
-            for part in parts:
-                yield part[part.notna().any(axis="columns").to_numpy()]
+            yield from self._filled(parts)
+
+    def _filled(self, parts: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        """The rows of parts that are not empty: all rows but those at the end."""
+        num_filled = start = 0
+        for part in parts:
+            filled = np.flatnonzero(part.notna().any(axis="columns"))
+            # Filled rows stand in their own places as long as no empty one is before them.
+            moved = filled[start + filled != num_filled + np.arange(len(filled))]
+            if len(moved):
+                raise DataError(
+                    f"{self.path}: row {start + moved[0]} below the names has no value in any "
+                    "column, and others follow: fill it, or delete it."
+                )
+            num_filled += len(filled)
+            start += len(part)
+            yield part.iloc[filled]
 
     def cells(self) -> tuple[pd.DataFrame, NDArray[np.intp]]:
         """The rows of :meth:`frame` as texts, and where they are: for messages about them.

@@ -237,11 +237,14 @@ def differences(results: Mapping[str, Any], case: str, measure: str) -> list[flo
 def summary(results: Mapping[str, Any]) -> str:
     """Means of all measures, and paired differences; see :mod:`gpflow_gi.experiments.study`."""
     lines: list[tuple[str, ...]] = []
+    failed: list[str] = []
     for one in results["methods"]:
         found = {
             name: [each[name] for each in one["runs"] if each[name] is not None]
             for name in MEASURES
         }
+        if lost := len(one["runs"]) - min(map(len, found.values())):
+            failed.append(f"{lost} of {one['case']}, {one['inference']}")
         lines.append(
             (
                 one["case"],
@@ -265,6 +268,8 @@ def summary(results: Mapping[str, Any]) -> str:
         "RMSE: metres. Difference: global minus local, run by run. Each training took about "
         f"{settings['cpu_seconds']:g} s of CPU time."
     )
+    if failed:
+        note += f" Failed, and in no mean: {'; '.join(failed)}."
     return f"{table}\n\n{textwrap.fill(note, 80)}"
 
 

@@ -227,15 +227,20 @@ def run(
 def _once(
     folder: Path | None, task: Task, method: str, settings: Settings, seed: int, progress: bool
 ) -> dict[str, Any]:
-    """Train and measure one model, or read its measures if `folder` has them."""
+    """Train and measure one model, or read its measures if `folder` has them.
+
+    An error is not kept, so that the next run tries again.
+    """
     if folder is None:
         return _train(task, method, settings, seed, progress)
     file = folder / "measures.json"
-    if not file.exists():
-        measures = _train(task, method, settings, seed, progress, folder)
+    if file.exists():
+        return dict(json.loads(file.read_text("utf-8")))
+    measures = _train(task, method, settings, seed, progress, folder)
+    if "error" not in measures:
         folder.mkdir(parents=True, exist_ok=True)
         write_json(with_none_for_non_finite(measures), file)
-    return dict(json.loads(file.read_text("utf-8")))
+    return measures
 
 
 def _train(

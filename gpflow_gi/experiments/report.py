@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -133,8 +134,9 @@ def _noise(comparison: Comparison) -> str:
     n = len(comparison.test.Y)
     if n < 2 or len(comparison.results) < 2:
         return ""
-    first, *others = (result.measured.held_out.log_density for result in comparison.results)
-    worst = max(np.std(other - first, ddof=1) / math.sqrt(n) for other in others)
+    densities = [result.measured.held_out.log_density for result in comparison.results]
+    gaps = (one - other for one, other in combinations(densities, 2))
+    worst = max(np.std(gap, ddof=1) / math.sqrt(n) for gap in gaps)
     return (
         "The rows are a sample: a difference in log density between two models has a standard "
         f"error of up to {worst:.2g}."
@@ -220,22 +222,21 @@ def predictions_figure(comparison: Comparison) -> Figure:
     test, results = comparison.test, comparison.results
     if comparison.train.task == "classification":
         return _reliability_figure(comparison)
-    # Held-out rows are in random order: the first ones are a random sample.
-    shown = min(len(test.Y), _MOST_DOTS)
+    # Held-out rows may be in an order of their own, such as pixels from north to south.
+    some = np.random.default_rng(0).permutation(len(test.Y))[:_MOST_DOTS]
     figure = Figure(figsize=(4 * len(results), 4.6), layout="constrained")
     panels = figure.subplots(1, len(results), squeeze=False)[0]
     for ax, result in zip(panels, results, strict=True):
         held_out: Any = result.measured.held_out
         (lower, upper), mean, y = held_out.interval(INTERVAL), held_out.mean, test.Y[:, 0]
-        first = slice(shown)
-        plotting.predictions_with_intervals(y[first], mean[first], lower[first], upper[first], ax)
+        plotting.predictions_with_intervals(y[some], mean[some], lower[some], upper[some], ax)
         ax.set_title(f"{result.name}: {result.coverage:.0%} inside", fontsize="medium")
         ax.label_outer()
     _same_limits(panels)
     rows = (
-        f"{shown} held-out rows"
-        if shown == len(test.Y)
-        else f"{shown} of {len(test.Y)} held-out rows"
+        f"{len(some)} held-out rows"
+        if len(some) == len(test.Y)
+        else f"{len(some)} of {len(test.Y)} held-out rows"
     )
     figure.suptitle(
         f"{_shown(test.name)}, {_shown(test.target_name)}: {rows} with {INTERVAL:.0%} predictive "

@@ -20,6 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpflow_gi._version import __version__
 from gpflow_gi.core.json_file import versions, with_none_for_non_finite, write_json
 from gpflow_gi.experiments.catalogue import EXPERIMENTS, FILES, Experiment
 
@@ -103,13 +104,13 @@ def run(
 def folder_of_run(
     experiment: Experiment, *, fast: bool, full: bool, data: str | None, seed: int
 ) -> str:
-    """The name of the folder of a run's unfinished work: other choices have other folders.
+    """The name of the folder of a run's unfinished work: other choices and versions have others.
 
     :param experiment: one of the catalogue's; the other parameters are those of :func:`run`.
     """
     length = "fast" if fast else "full" if full else None
     chosen = data or next(iter(experiment.data), None)
-    return "-".join(filter(None, (chosen, length, f"seed{seed}")))
+    return "-".join(filter(None, (chosen, length, f"seed{seed}", f"v{__version__}")))
 
 
 def summary(results: Mapping[str, Any]) -> str:

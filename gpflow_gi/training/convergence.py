@@ -20,6 +20,9 @@ WINDOW = 25
 FEWEST_WINDOWS = 8
 """In the last third of the steps."""
 
+MADE_WORSE = "training made the model worse"
+"""Words of the shortcoming of a run that ends below its start."""
+
 
 def shortcoming_of(record: FitRecord, num_rows: int) -> str | None:
     """Compare the end of a run with its start, and assess its convergence.
@@ -50,8 +53,8 @@ def shortcoming_of(record: FitRecord, num_rows: int) -> str | None:
     start, end = values[0], values[late].mean()
     if start - end > min(3 * noise * np.sqrt(steps_in_a_report), num_rows):
         return (
-            f"The {name} is {end:.6g} nats at the end and was {start:.6g} at the start: training "
-            "made the model worse. Try a lower learning rate."
+            f"The {name} is {end:.6g} nats at the end and was {start:.6g} at the start: "
+            f"{MADE_WORSE}. Try a lower learning rate."
         )
     rise = slope * steps[-1] / 10
     if rise > max(noise, SMALLEST_RISE):

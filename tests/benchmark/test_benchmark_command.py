@@ -424,10 +424,29 @@ def test_the_ways_of_reading_are_part_of_the_identity(tmp_path):
     assert table.input_names == ("when", "colour = blue", "colour = red", "x", "x is missing")
     # A constant column is left out as if it had been named.
     same = benchmark_data.describe_csv(path, "y", ["id"], say=said.append, impute="median")
-    assert same == one and said == ["Left out, constant in all rows: column 'k'."]
+    assert same.pop("constant") == ["k"] and same == one
+    assert said == ["Left out, constant in all rows: column 'k'."]
     for reading in ({"calendar": True}, {"categories": ["x"]}, {"max_categories": 5}):
         other = benchmark_data.describe_csv(path, "y", ["id"], impute="median", **reading)
         assert other["sha256"] != one["sha256"]
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        # The rate alone, which is constant, tells that the file has decimal commas.
+        ("rate;n;y\n19,5;1;1.200\n19,5;2;2.201\n19,5;3;3.202\n", [1200, 2201, 3202]),
+        ('rate,n,y\n"1,234.5",1,"1,200"\n"1,234.5",2,"2,201"\n"1,234.5",3,7\n', [1200, 2201, 7]),
+    ],
+)
+def test_a_trial_reads_the_numbers_that_the_command_has_read(tmp_path, text, targets):
+    path = tmp_path / "prices.csv"
+    path.write_text(text)
+    data = benchmark_data.describe_csv(path, "y")
+    assert data["drop"] == data["constant"] == ["rate"]
+    table = benchmark_data.table_of(json.loads(json.dumps(data)))
+    np.testing.assert_array_equal(table.Y[:, 0], targets)
+    assert table.input_names == ("n",)
 
 
 def test_the_identity_of_a_table_of_numbers_is_as_it_was(csv):

@@ -42,14 +42,15 @@ def test_the_best_rate_has_the_best_bound():
 
 
 def test_methods_without_a_rate_of_the_budget():
-    without = {name for name, method in METHODS.items() if not best_rates.has_rate(method)}
-    assert {"linear", "gp", "avb", "sip-ns"} <= without
+    without = {name for name, method in METHODS.items() if not method.has_rate}
+    assert {"linear", "gp", "avb", "sip-ns", "bnn-swag", "bnn-multiswag", "bnn-sghmc"} <= without
     assert {"svgp", "bnn-global", "dgp-local-5-zero", "bnn-laplace"}.isdisjoint(without)
 
 
 def test_methods_whose_bound_does_not_rank_rates():
     names = [name for name, method in METHODS.items() if not best_rates.is_ranked_by_bound(method)]
     assert {"bnn-laplace", "vip", "dgp-global-2-alpha-1", "svgp-alpha-1"} <= set(names)
+    assert {"bnn-swag", "bnn-multiswag", "dgp-global-2-latent"} <= set(names)
     ranked = {"svgp", "dgp-global-2-divided", "bnn-global", "bnn-factorised-optimal", "dvip-2"}
     assert ranked.isdisjoint(names)
 
@@ -113,7 +114,8 @@ def test_a_sweep_and_its_report(tmp_path, monkeypatch, capsys):
     made = making.make(tmp_path / "out", tmp_path / "report")
     (budget,) = made.report.budgets
     assert budget.num_done == 4
-    assert any("2 records not used: of learning rates that were" in s for s in made.report.overview)
+    said = "2 records not used: of learning rates that have not the best bound on split 0, where"
+    assert any(said in sentence for sentence in made.report.overview)
     page = (tmp_path / "report" / "report.md").read_text()
     section = page[page.index("### Learning rate") :]
     assert "| 2 | 0.05 | 0.02 |" in " ".join(section.split())
@@ -134,6 +136,34 @@ def test_a_report_in_the_middle_of_a_sweep_has_the_best_rate_so_far(tmp_path):
     used = trials[trials["used"]]
     assert sorted(used["log_density"]) == [-4.0, -3.0, -1.0]
     assert sorted(used["budget"].unique()) == ["quick", low["name"]]
+
+
+def test_each_seed_keeps_its_own_rate(tmp_path):
+    """Although a third rate has the best mean bound over seeds."""
+    low, own, high = (asdict(one) for one in best_rates.budgets_at(QUICK, RATES).values())
+    bounds = {0: (3.0, 2.5, 0.0), 1: (0.0, 2.5, 3.0)}
+    folder = write(
+        tmp_path,
+        *(
+            record("a", 0, "svgp", bound, budget=budget, seed=seed, elbo=bound)
+            for seed in bounds
+            for budget, bound in zip((low, own, high), bounds[seed], strict=True)
+        ),
+        *(
+            record("a", split, "svgp", 3.0, budget=budget, seed=seed, elbo=3.0)
+            for seed, budget in ((0, low), (1, high))
+            for split in (1, 2)
+        ),
+    )
+    trials = read(folder).trials
+    used = trials[trials["used"]]
+    assert len(used) == 6 and set(used["log_density"]) == {3.0}
+    made = making.make(folder, tmp_path / "report")
+    said = "4 records not used: of learning rates that have not the best bound on split 0, where"
+    assert any(said in sentence for sentence in made.report.overview)
+    page = (tmp_path / "report" / "report.md").read_text()
+    section = page[page.index("### Learning rate") :]
+    assert f"{low['learning_rate']:g}, {high['learning_rate']:g} |" in " ".join(section.split())
 
 
 @pytest.mark.parametrize("rates", ["", "0", "0.1,x", "-1"])

@@ -286,10 +286,11 @@ def test_data_of_one_name_are_never_averaged(tmp_path):
     )
     report = make(tmp_path)
     means = report.summary.query("metric == 'log_density'").set_index("dataset")["mean"]
-    assert means.to_dict() == {"a (first 00)": -1, "a (second 0)": -5}
+    assert means.to_dict() == {"a (y, first 00)": -1, "a (y, second 0)": -5}
     assert (
-        "Different data of one name are reported on their own, told apart by the first digits of "
-        "their SHA-256: a (first 00), a (second 0)."
+        "Different data of one name are reported on their own, told apart by the target and the "
+        "first digits of their SHA-256: a (y, first 00), a (y, second 0). Ranks take each of them "
+        "as a data set of its own, as if they were independent."
     ) in report.overview
 
 

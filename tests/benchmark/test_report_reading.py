@@ -116,21 +116,25 @@ def test_budgets_of_one_name_are_told_apart(tmp_path):
 def test_data_of_one_name_are_told_apart(tmp_path):
     """UCI's data keep the plain name."""
     uci = UCI_SETS["yacht"].sha256
+    of_other_target = record("mine", 0, "gp", -6.0, sha256="222222222223")
+    of_other_target["data"]["target"] = "z"
     write(
         tmp_path,
         record("yacht", 0, "gp", -1.0, sha256=uci),
         record("yacht", 0, "gp", -2.0, sha256="0123456789ab"),
         record("mine", 0, "gp", -3.0, sha256="111111111111"),
         record("mine", 0, "gp", -4.0, sha256="222222222222"),
+        of_other_target,
         record("other", 0, "gp", -5.0, sha256="333333333333"),
     )
     trials = read(tmp_path).trials
     assert trials["used"].all()
     assert dict(zip(trials["dataset"], trials["log_density"], strict=True)) == {
         "yacht": -1.0,
-        "yacht (01234567)": -2.0,
-        "mine (11111111)": -3.0,
-        "mine (22222222)": -4.0,
+        "yacht (y, 01234567)": -2.0,
+        "mine (y, 11111111)": -3.0,
+        "mine (y, 22222222)": -4.0,
+        "mine (z, 22222222)": -6.0,
         "other": -5.0,
     }
     assert list(trials.loc[trials["uci"], "dataset"]) == ["yacht"]

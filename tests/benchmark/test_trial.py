@@ -14,6 +14,7 @@ from gpflow_gi.benchmark import BUDGETS, METHODS, Budget, run_trial, train
 from gpflow_gi.core.json_file import with_none_for_non_finite
 from gpflow_gi.datasets import DataError, Standardiser, Table, standard_split
 from gpflow_gi.training import FitRecord, LinearTail, Recovery
+from gpflow_gi.training.convergence import MADE_WORSE
 
 TINY = Budget(
     name="tiny",
@@ -170,6 +171,43 @@ def test_what_training_had_to_change_is_noted(monkeypatch):
     for returned, notes in ((record, [str(record.recoveries[0])]), (plain, None)):
         monkeypatch.setattr(train, "fit", lambda *_, returned=returned, **__: returned)
         assert run_trial(sine(), 0, "svgp", TINY).get("notes") == notes
+
+
+@pytest.mark.parametrize("sentence", [f"The ELBO is -9: {MADE_WORSE}.", "The ELBO still rises."])
+def test_a_bound_that_is_worse_than_at_the_start_is_noted(monkeypatch, sentence):
+    record = FitRecord(shortcoming=sentence)
+    monkeypatch.setattr(train, "fit", lambda *_, **__: record)
+    notes = run_trial(sine(), 0, "svgp", TINY).get("notes", [])
+    assert notes == [sentence] * (MADE_WORSE in sentence)
+
+
+def test_texts_that_no_training_row_has_are_noted(tmp_path):
+    path = tmp_path / "colours.csv"
+    tested = np.random.RandomState(1).permutation(20)[18:]  # of split 0
+    colours = ["mauve" if row == tested[0] else "red" if row % 2 else "blue" for row in range(20)]
+    path.write_text("colour,y\n" + "".join(f"{c},{i}\n" for i, c in enumerate(colours)))
+    table = gi.datasets.read_csv(path, "y")
+    (note,) = run_trial(table, 0, "linear", TINY)["notes"]
+    assert "mauve" in note or "1 held-out row" in note
+
+
+@pytest.mark.parametrize("kind", ["classes", "counts"])
+def test_classes_and_counts_have_their_likelihoods(kind):
+    table = sine()
+    rng = np.random.default_rng(0)
+    if kind == "classes":
+        labels = (table.X[:, :1] > 0).astype(float)
+        table = replace(table, Y=labels, task="classification", classes=("a", "b"))
+    else:
+        table = replace(table, Y=rng.poisson(np.exp(1 + table.X[:, :1])) * 1.0, task="counts")
+    metrics = run_trial(table, 0, "svgp", TINY)["metrics"]
+    # Log probabilities of labels, which a Gaussian density need not be.
+    assert metrics["log_density"] < 0 and ("accuracy" in metrics) == (kind == "classes")
+    if kind == "counts":
+        assert run_trial(table, 0, "svgp", replace(TINY, steps=300))["metrics"]["log_density"] > -5
+    for method in ("linear", "gp", "bnn-laplace", "dgp-sghmc-2"):
+        with pytest.raises(ValueError, match=f"Gaussian noise, and the target 'y' .* {kind}"):
+            run_trial(table, 0, method, TINY)
 
 
 def test_rows_to_test_on_play_no_part_in_training():

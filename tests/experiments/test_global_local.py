@@ -43,6 +43,8 @@ def test_differences_are_of_pairs_that_both_ended():
     said = global_local.summary(results)
     # The mean of -2 and 1, and the standard error of two numbers that differ by 3.
     assert "-0.500 ± 1.500" in said and "3.0 ± 2.0" in said
+    assert "Failed, and in no mean: 1 of 10 points, global." in " ".join(said.split())
+    assert "Failed" not in global_local.summary(made(runs=[(3.0, 1.0)]))
     assert all(len(line) <= 80 for line in said.splitlines())
 
 

@@ -6,7 +6,7 @@ import gpflow
 import numpy as np
 import pytest
 
-from gpflow_gi import classification_metrics
+from gpflow_gi import __version__, classification_metrics
 from gpflow_gi.datasets import DataError, as_images
 from gpflow_gi.experiments import images, study
 from gpflow_gi.training import FitRecord
@@ -88,6 +88,14 @@ def test_deep_gps_stand_beside_the_networks(monkeypatch):
     assert names == ["factorised", "deep GP, local", "deep GP, global"]
     assert [one["training"]["step"] for one in results["networks"]] == [TINY.steps, 3, 3]
     assert "deep GP, global" in study.summary(results)
+
+
+def test_measures_are_kept_and_errors_are_not(monkeypatch, tmp_path):
+    outcomes = [{"error": "not finite"}, {"accuracy": 0.5}]
+    monkeypatch.setattr(images, "_train", lambda *_: outcomes.pop(0))
+    for expected in ({"error": "not finite"}, {"accuracy": 0.5}, {"accuracy": 0.5}):
+        assert images._once(tmp_path, None, "local", TINY, 0, False) == expected
+    assert outcomes == []
 
 
 @pytest.mark.longest
@@ -181,7 +189,8 @@ def test_a_run_goes_on_where_it_stopped(monkeypatch, tmp_path):
         bounds = [[report["bound"] for report in x["training"]["reports"]] for x in (one, other)]
         assert bounds[0] == bounds[1]
     study.run("images", **options, seed=1, checkpoints=tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"digits-fast-seed0", "digits-fast-seed1"}
+    names = {f"digits-fast-seed{seed}-v{__version__}" for seed in (0, 1)}
+    assert {path.name for path in tmp_path.iterdir()} == names
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
+from gpflow_gi import __version__
 from gpflow_gi.core.json_file import with_none_for_non_finite
 from gpflow_gi.experiments import study
 from gpflow_gi.experiments.catalogue import EXPERIMENTS, FILES, Experiment
@@ -103,7 +104,7 @@ def test_a_folder_for_unfinished_work_reaches_those_that_can_be_resumed(
     folders = [call["checkpoints"] for call in fake.calls[1:]]
     # The same run again has the same folder, another one its own.
     names = ["seed0", "seed0", "seed1", "fast-seed0"]
-    assert folders == [*(tmp_path / name for name in names), None]
+    assert folders == [*(tmp_path / f"{name}-v{__version__}" for name in names), None]
 
 
 def test_results_are_plain_and_say_what_made_them(fake):

@@ -12,7 +12,7 @@ import gpflow_gi as gi
 from gpflow_gi.architectures import build_deep_gp
 from gpflow_gi.architectures.sparse_gp import build_sparse_gp, sparse_gp_as_deep_gp
 from gpflow_gi.cli import main
-from gpflow_gi.datasets import Standardiser, read_csv
+from gpflow_gi.datasets import Standardiser, new_rows, read_csv
 from gpflow_gi.persistence import LoadError, TableModel
 
 N = 30
@@ -217,6 +217,24 @@ def test_wrong_tables(file, folder, frame, capsys):
     assert run(file, "--data", path, "--out", out, "--allow-unknown") == 0
     path.write_text("area,colour,rooms\n")
     assert "has no rows" in wrong(capsys, file, "--data", path, "--out", out)
+
+
+@pytest.mark.parametrize("rows_at_a_time", [2, 3, 100])
+def test_an_empty_row_must_not_move_the_others(
+    file, folder, frame, capsys, monkeypatch, rows_at_a_time
+):
+    """Predictions stand in the order of the rows, and empty ones at the end are none."""
+    monkeypatch.setattr(new_rows, "ROWS", rows_at_a_time)
+    path, out = folder / "gaps.csv", folder / "gaps-out.csv"
+    frame.head(4).to_csv(path, index=False)
+    names, *rows = path.read_text().splitlines()
+    empty = "," * names.count(",")
+    path.write_text("\n".join([names, *rows, empty, empty, ""]))
+    assert run(file, "--data", path, "--out", out) == 0
+    assert len(pd.read_csv(out)) == 4
+    path.write_text("\n".join([names, *rows[:3], empty, rows[3], ""]))
+    said = wrong(capsys, file, "--data", path, "--out", out)
+    assert "row 4 below the names has no value in any column, and others follow" in said
 
 
 @pytest.mark.parametrize(

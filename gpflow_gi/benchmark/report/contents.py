@@ -109,14 +109,15 @@ class Report:
         namesakes = [label for several in labels if len(several) > 1 for label in sorted(several)]
         if namesakes:
             said.append(
-                "Different data of one name are reported on their own, told apart by the first "
-                f"digits of their SHA-256: {', '.join(namesakes)}."
+                "Different data of one name are reported on their own, told apart by the target "
+                f"and the first digits of their SHA-256: {', '.join(namesakes)}. Ranks take each "
+                "of them as a data set of its own, as if they were independent."
             )
         tried = int((~trials["at_best_rate"]).sum())
         if tried:
             said.append(
-                f"{counted(tried, 'record')} not used: of learning rates that were tried on split "
-                f"{TRIED_ON}, and have not the best bound there."
+                f"{counted(tried, 'record')} not used: of learning rates that have not the best "
+                f"bound on split {TRIED_ON}, where rates were tried."
             )
         if len(used) < len(trials) - tried:
             said.append(

@@ -44,13 +44,13 @@ class Records:
     :param trials: a row for each record. All its texts can be shown unchanged: see
         :mod:`gpflow_gi.core.printable`. "budget" is the budget's name, with the numbers that differ
         if two budgets have the same name; "budget_numbers" and "settings" are JSON. "dataset" is
-        its "data_name", with the first digits of its SHA-256 if other data have the same name;
-        UCI's keeps the plain name. "uci" is true if it is UCI's. The metrics are NaN if they are
-        missing or not finite. The versions of :data:`SOFTWARE` are empty if unknown. "used" is
-        false for a superseded record: there is a newer one of the same trial. It is also false if
-    "at_best_rate" is: a learning rate that was tried, and is not the best. "verified" is false
-        for an older record without a checksum. "notes" has a line on anything unusual in the run,
-        and is empty otherwise.
+        its "data_name", with the target and the first digits of its SHA-256 if other data have the
+        same name; UCI's keeps the plain name. "uci" is true if it is UCI's. The metrics are NaN if
+        they are missing or not finite. The versions of :data:`SOFTWARE` are empty if unknown.
+        "used" is false for a superseded record: there is a newer one of the same trial. It is also
+        false if "at_best_rate" is: a learning rate that was tried, and is not the best. "verified"
+        is false for an older record without a checksum. "notes" has a line on anything unusual in
+        the run, and is empty otherwise.
     :param damaged: files that are not records, with the reasons.
     :param set_aside: damaged files that a sweep has renamed.
     :param left_out: data sets that cannot be reported, with the reasons; none of their trials are
@@ -146,6 +146,7 @@ def _row(path: Path) -> dict[str, Any]:
         "key": record["key"],
         **{name: _number(data.get(name)) for name in ("num_train", "num_test", "num_inputs")},
         "data_sha256": printable(sha256),
+        "target": _line(data.get("target", "")),
         "uci": name in UCI_SETS and sha256 == UCI_SETS[name].sha256,
         "learning_rate": _number(budget.get("learning_rate")),
         "settings": json.dumps(trial.get("settings"), sort_keys=True),
@@ -184,17 +185,23 @@ def _line(value: Any) -> str:
 
 
 def _dataset_labels(trials: pd.DataFrame) -> "pd.Series[str]":
-    """The data sets' names, with digits of the hash if different data have the same name."""
+    """The data sets' names, with target and digits of the hash if others have the same name."""
     name, digits = trials["data_name"], trials["data_sha256"].str[:_HASH_LENGTH]
     several = trials.groupby("data_name")["data_sha256"].transform("nunique") > 1
-    return name.where(~several | trials["uci"], name + " (" + digits + ")")
+    # Records of failed trials do not name the target; others of the same data may.
+    target = trials.groupby("data_sha256")["target"].transform("max")
+    target = target.where(target == "", target + ", ")
+    return name.where(~several | trials["uci"], name + " (" + target + digits + ")")
 
 
 def _at_best_rate(trials: pd.DataFrame) -> "pd.Series[bool]":
-    """False where a sweep at best rates has tried a rate, and another one is better."""
+    """False where a sweep at best rates has tried a rate, and another one is better.
+
+    Each seed is a sweep of its own, which has chosen its own rates.
+    """
     found = pd.Series(True, trials.index)
     of_best = trials[trials["budget_name"].map(is_of_best_rates)]
-    for _, rows in of_best.groupby(["budget", "dataset", "method"]):
+    for _, rows in of_best.groupby(["budget", "dataset", "method", "seed"]):
         tried = rows[rows["split"] == TRIED_ON].groupby("learning_rate")["elbo"].mean()
         rate = best_rate(tried.to_dict())
         if rate is not None:

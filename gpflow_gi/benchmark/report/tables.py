@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from tabulate import tabulate
 
-from gpflow_gi.benchmark.best_rates import has_rate
-from gpflow_gi.benchmark.methods import METHODS, in_order
+from gpflow_gi.benchmark.methods import BOUND, METHODS, in_order, objective_of
 from gpflow_gi.core.printable import printable
 
 from .statistics import Metric, by_split, differences, least_difference, marks, of_dataset
@@ -104,9 +103,9 @@ def _of_other_objectives(trials: pd.DataFrame) -> list[str]:
     found: dict[str, str] = {}
     for row in trials[["method", "settings"]].drop_duplicates().itertuples():
         settings = json.loads(str(row.settings))
-        objective = settings.get("objective") if isinstance(settings, dict) else None
-        if isinstance(objective, dict) and objective.get("name") != "Elbo":
-            found[str(row.method)] = printable(str(objective.get("name")))
+        name = objective_of(settings) if isinstance(settings, dict) else BOUND
+        if name != BOUND:
+            found[str(row.method)] = printable(name)
     if not found:
         return []
     named = ", ".join(f"{name} ({found[name]})" for name in in_order(found))
@@ -120,17 +119,17 @@ def _footnote(metric: Metric, without: list[str]) -> str:
 def rate_table(trials: pd.DataFrame) -> Table:
     """The table of the methods' learning rates.
 
-    :param trials: trials of one budget, each method on each data set at one rate.
+    :param trials: trials of one budget, each method on each data set at one rate for each seed.
     """
     methods = in_order(trials["method"].unique())
-    rates = trials.groupby(["dataset", "method"])["learning_rate"].first()
-    rated = [name for name in methods if name not in METHODS or has_rate(METHODS[name])]
+    rates = trials.groupby(["dataset", "method"])["learning_rate"].unique()
+    rated = [name for name in methods if name not in METHODS or METHODS[name].has_rate]
     rows = [
         (
             dataset,
             trials.loc[trials["dataset"] == dataset, "split"].nunique(),
             [
-                Cell(f"{rates[dataset, name]:g}")
+                Cell(", ".join(f"{rate:g}" for rate in sorted(rates[dataset, name])))
                 if name in rated and (dataset, name) in rates
                 else Cell(NOTHING)
                 for name in methods
