@@ -122,7 +122,8 @@ class StandardNormal(WhitenedGaussian):
         return tf.zeros(tf.shape(self.mean)[:-2], self.mean.dtype)
 
     def predict(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        variance = basis.variance(X)[..., None]
+        # A layer of weights has no variance where its inputs are zero.
+        variance = linalg.not_below_zero(basis.variance(X)[..., None])
         outputs = tf.ones(tf.shape(self.mean)[-1:], variance.dtype)
         return tf.zeros_like(variance) * outputs, variance
 
@@ -142,8 +143,13 @@ class WeightGaussian(WhitenedGaussian):
     def predict(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         A = basis(X)
         residual = tf.expand_dims(basis.residual_variance(X, A), -1)
-        variance = self._spread(A) + residual
+        variance = self._with_gradient(self._spread(A) + residual)
         return linalg.transposed_product(A, self.mean), variance
+
+    @staticmethod
+    def _with_gradient(variance: tf.Tensor) -> tf.Tensor:
+        """A variance whose square root has a finite gradient: that of weights can be zero."""
+        return linalg.not_below_zero(variance)
 
     def predict_jointly(self, basis: Basis, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         A = basis(X)
@@ -242,6 +248,10 @@ class PointMass(WeightGaussian):
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> WhitenedDraw:
         return WhitenedDraw(self.mean, self.kl())
+
+    @staticmethod
+    def _with_gradient(variance: tf.Tensor) -> tf.Tensor:
+        return variance  # zero for weights, and it stays zero
 
     def _spread(self, A: tf.Tensor) -> tf.Tensor:
         return tf.zeros_like(A[..., 0, :, None])

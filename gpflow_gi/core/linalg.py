@@ -66,6 +66,15 @@ def not_below_zero(variance: tf.Tensor) -> tf.Tensor:
     return tf.maximum(variance, np.finfo(variance.dtype.as_numpy_dtype).tiny)
 
 
+def root_of_any(covariance: tf.Tensor) -> tf.Tensor:
+    """A matrix R with R R^T = covariance, which may be singular: [..., P, P].
+
+    Its gradient is not finite where eigenvalues repeat.
+    """
+    values, vectors = tf.linalg.eigh(covariance)
+    return vectors * tf.sqrt(tf.maximum(values, 0.0))[..., None, :]
+
+
 MOST_ENTRIES = 2**25
 """Largest number of entries of a matrix of all samples that is formed at once: 256 MiB in float64.
 Gradients keep those of all parts."""

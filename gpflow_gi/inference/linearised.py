@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import tensorflow as tf
+from gpflow.likelihoods import Gaussian as GaussianNoise
 from gpflow.likelihoods import Likelihood
 
+from ..core import linalg
 from ..core.random import Seed, as_seed, fold_in, standard_normal
 from ..core.validation import positive_integer, shown
 from ..models import Draws, Predictive
@@ -48,11 +50,21 @@ class LinearisedDraws(Draws):
             return f, q.spread(J)
         return f, q.covariance(tf.transpose(J, [1, 0, 2]))
 
+    def moments_of_outputs(self, X: tf.Tensor, seed: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        # Outputs share weights, and so J Cov(theta) J^T is not diagonal.
+        q = self._posterior
+        f, J = jacobian(q.space, tf.convert_to_tensor(q.mean), tf.convert_to_tensor(X))
+        return f, q.covariance(J)
+
     def __call__(self, X: tf.Tensor, seed: Any) -> tf.Tensor:
         if self._theta is None:
-            f, variance = self.moments(X, seed)
+            is_single = self._posterior.network.output_dim == 1
+            f, spread = (self.moments if is_single else self.moments_of_outputs)(X, seed)
             shape = tf.concat([[self._num_samples], tf.shape(f)], axis=0)
-            return f + tf.sqrt(variance) * standard_normal(shape, seed, f.dtype)
+            noise = standard_normal(shape, seed, f.dtype)
+            if is_single:
+                return f + tf.sqrt(spread) * noise
+            return f + tf.linalg.matvec(linalg.root_of_any(spread), noise)
         mean = tf.convert_to_tensor(self._posterior.mean)
         f, J = jacobian(self._posterior.space, mean, tf.convert_to_tensor(X))
         return f + tf.einsum("npl,sl->snp", J, self._theta - mean)
@@ -66,6 +78,10 @@ class Linearised(Predictive):
     belongs to this model; samples of its weights in the network itself underfit.
 
     The bounds are on the evidence of the linearised model, which differs from the network's.
+
+    Outputs share weights, and are correlated at a row. Predictions of f, its draws, and densities
+    under Gaussian noise take the covariance; other likelihoods of several outputs, such as Softmax,
+    are integrated as if outputs were independent, by their variances alone.
     """
 
     def __init__(self, posterior: Gaussian) -> None:
@@ -102,6 +118,11 @@ class Linearised(Predictive):
     def output_dim(self) -> int:
         """P, the number of outputs of the last layer."""
         return self.network.output_dim
+
+    @property
+    def has_correlated_outputs(self) -> bool:
+        # For targets with Gaussian noise. Other likelihoods are integrated output by output.
+        return self.output_dim > 1 and isinstance(self.likelihood, GaussianNoise)
 
     @property
     def input_shape(self) -> tuple[int, ...] | None:

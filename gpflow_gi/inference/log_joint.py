@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from gpflow.likelihoods import Likelihood, MultiClass
 
@@ -16,8 +17,8 @@ from .weight_space import WeightSpace
 def check_all_data(model: DeepGP, data: Any) -> tuple[tf.Tensor, tf.Tensor]:
     """Return X [N, D] and Y [N, Q] after checking that they are all rows of the model.
 
-    :raises ValueError: if they do not fit the model, are not finite or not all of its rows, or if
-        the likelihood has no gradients.
+    :raises ValueError: if they do not fit the model, are not finite or not all of its rows, if
+        outputs are missing, or if the likelihood has no gradients.
     """
     if isinstance(model.likelihood, MultiClass):
         raise ValueError(
@@ -29,6 +30,11 @@ def check_all_data(model: DeepGP, data: Any) -> tuple[tf.Tensor, tf.Tensor]:
         raise ValueError(
             f"The posterior is that given all {model.num_data} rows that the model was built for "
             f"(num_data), but X has {X.shape[0]}."
+        )
+    if np.isnan(Y).any():
+        raise ValueError(
+            "Y holds NaN: posteriors over all weights need every output of every row, also where "
+            'the model has missing="ignore". Leave these rows out, or train the model by gi.fit.'
         )
     return X, Y
 

@@ -167,14 +167,18 @@ def centred_draws(
     return tf.transpose(basis.design_times(z))
 
 
-def first_of_process(kernels: list[Kernel], kernel: Kernel) -> int:
+def first_of_process(kernels: list[Kernel], i: int) -> int:
     """The place of the first kernel of the same process: outputs of a process share their draws.
 
+    Outputs with other kernels are independent, also if all have the same one.
+
     :param kernels: one or more kernels.
-    :param kernel: one of them.
+    :param i: the place of one of them.
     """
-    process = getattr(kernel, "process", kernel)
-    return next(i for i, one in enumerate(kernels) if getattr(one, "process", one) is process)
+    process = getattr(kernels[i], "process", None)
+    if process is None:
+        return i
+    return next(j for j, one in enumerate(kernels) if getattr(one, "process", None) is process)
 
 
 def check_draws(process: Process, num_draws: int) -> tuple[Process, int]:

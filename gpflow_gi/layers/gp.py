@@ -193,9 +193,9 @@ class GPLayer(InducingSamples, Layer):
         """
         kernels = [kernel for kernel, _ in self.kernels]
         values = []
-        for kernel, outputs in self.kernels:
+        for i, (kernel, outputs) in enumerate(self.kernels):
             P = outputs.stop - outputs.start
-            own = fold_in(seed, empirical.first_of_process(kernels, kernel))
+            own = fold_in(seed, empirical.first_of_process(kernels, i))
             draws = empirical.centred_draws(kernel, X, num_samples * P, own, self.jitter_scale)
             draws = tf.reshape(draws, [num_samples, P, draws.shape[-1]])
             values.append(tf.linalg.matrix_transpose(draws))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
+import gpflow
 import tensorflow as tf
 
 from ..core.random import as_seed, fold_in
@@ -187,7 +188,9 @@ class ConditionedResidual(ConditionedLayer):
         self._parts = parts
 
     def kl(self) -> tf.Tensor:
-        return sum(kl for part in self._parts for kl in part.kl)
+        # A block of fixed functions alone has nothing to learn.
+        nothing = tf.zeros([], gpflow.default_float())
+        return sum((kl for part in self._parts for kl in part.kl), nothing)
 
     def diagnostics(self) -> list[tuple[str, tf.Tensor]]:
         return [pair for part in self._parts for pair in part.diagnostics()]
@@ -196,7 +199,8 @@ class ConditionedResidual(ConditionedLayer):
         raise NotImplementedError("A block has no moments: its layers are drawn, not integrated.")
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> ResidualDraw:
-        log_ratio = sum(ratio for part in self._parts for ratio in part.log_ratios)
+        nothing = tf.zeros([], gpflow.default_float())
+        log_ratio = sum((ratio for part in self._parts for ratio in part.log_ratios), nothing)
         at_U = tf.add(*(part.inducing for part in self._parts))
         return ResidualDraw([part.draws for part in self._parts], log_ratio, at_U)
 

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 from gpflow.base import Parameter
 
+from ..core.linalg import not_below_zero
 from ..core.validation import finite_array, real_array, shown
 from .row_latents import RowLatents
 
@@ -22,7 +23,8 @@ class UncertainInputs(RowLatents):
     exact inputs.
 
     :param variance: of each column, [D], or one number for all of them, in their squared unit; not
-        trained unless set so by ``gpflow.set_trainable``.
+        trained unless set so by ``gpflow.set_trainable``; what training puts below zero counts as
+        zero.
     :raises ValueError: if a variance is negative, or not finite.
     """
 
@@ -57,10 +59,10 @@ class UncertainInputs(RowLatents):
             )
 
     def join(self, X: tf.Tensor, h: tf.Tensor) -> tf.Tensor:
-        return X + tf.sqrt(self.variance) * h
+        return X + tf.sqrt(not_below_zero(tf.convert_to_tensor(self.variance))) * h
 
     def of_inducing(self, U: tf.Tensor) -> tf.Tensor:
         return U
 
     def moments(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        return X, tf.zeros_like(X) + self.variance
+        return X, tf.zeros_like(X) + tf.maximum(tf.convert_to_tensor(self.variance), 0.0)

@@ -43,7 +43,7 @@ def first_non_finite(model: Any, X: tf.Tensor, Y: tf.Tensor, S: int, seed: tf.Te
         for quantity, value in propagated.last.diagnostics():
             if not _is_finite(value):
                 return f"{name}: {quantity}"
-        if not model.layers[end - 1].has_independent_outputs:
+        if end < len(model.layers) and not model.layers[end - 1].has_independent_outputs:
             continue  # nothing to integrate; the next layer checks whether its inputs are finite
         mean, variance = propagated.predict(X, fold_in(seed, 1))
         if not (_is_finite(mean) and _is_finite(variance)):

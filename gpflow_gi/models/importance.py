@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
+import gpflow
 import tensorflow as tf
 
 from ..core.random import fold_in
@@ -80,9 +81,10 @@ def _log_likelihood(model: Any, X: tf.Tensor, F: tf.Tensor, Y: tf.Tensor) -> tf.
 def compiled(model: Any) -> Callable[[Any, Any, int, Any], tf.Tensor]:
     """Compile :func:`log_weights` of a model for eager calls, once in the model's lifetime.
 
-    The function is compiled again if a part of the model was replaced.
+    The function is compiled again if a part of the model was replaced, or may have changed.
     """
-    if model not in _COMPILED or not _COMPILED[model][0].is_unchanged():
+    known = _COMPILED.get(model)
+    if known is None or not (known[0].is_known and known[0].is_unchanged()):
         owner = ref(model)  # the function must not keep alive what it is stored under
 
         _COMPILED[model] = (Structure(model), _Compiled(owner))
@@ -90,7 +92,10 @@ def compiled(model: Any) -> Callable[[Any, Any, int, Any], tf.Tensor]:
 
 
 class _Compiled:
-    """:func:`log_weights` of a model, compiled for each number of samples and each shape."""
+    """:func:`log_weights` of a model, compiled for each number of samples and each shape.
+
+    And for GPflow's settings, such as its jitter, which are constants of a compiled function.
+    """
 
     def __init__(self, owner: Callable[[], Any]) -> None:
         self.traced = cache(self._trace)
@@ -98,9 +103,9 @@ class _Compiled:
 
     def __call__(self, X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:
         specs = (tf.TensorSpec(value.shape, value.dtype) for value in (X, Y, seed))
-        return self.traced(num_samples, *specs)(X, Y, seed)
+        return self.traced(repr(gpflow.config.config()), num_samples, *specs)(X, Y, seed)
 
-    def _trace(self, num_samples: int, *specs: tf.TensorSpec) -> Any:
+    def _trace(self, settings: str, num_samples: int, *specs: tf.TensorSpec) -> Any:
         def function(X: tf.Tensor, Y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
             return log_weights(self._owner(), X, Y, num_samples, seed)
 

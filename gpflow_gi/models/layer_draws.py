@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..core import linalg
 from ..core.random import fold_in, standard_normal
 from ..layers import DataRows, LayerDraw
 from .draws import Draws
@@ -43,6 +44,8 @@ class LayerDraws(Draws):
         self._joint = joint
         self._sample_axis = sample_axis
         self.kl = propagated.kl
+        if joint and tf.executing_eagerly():
+            self._last  # noqa: B018  (a first call may be in a graph, which keeps what it makes)
 
     def moments(
         self, X: tf.Tensor, seed: Any, *, full_cov: bool = False
@@ -110,8 +113,7 @@ class LayerDraws(Draws):
     def _correlated(self, mean: tf.Tensor, covariance: tf.Tensor, seed: Any) -> tf.Tensor:
         """Draw S times from N(mean, covariance), row by row: [S, N, P]."""
         # Mixed processes may be fewer than outputs: the covariance is then singular.
-        values, vectors = tf.linalg.eigh(covariance)
-        root = vectors * tf.sqrt(tf.maximum(values, 0.0))[..., None, :]
+        root = linalg.root_of_any(covariance)
         shape = tf.concat([[self._num_samples], tf.shape(mean)[-2:]], axis=0)
         return mean + tf.linalg.matvec(root, standard_normal(shape, seed, mean.dtype))
 

@@ -19,13 +19,15 @@ def moments_jointly(means: tf.Tensor, covariances: tf.Tensor) -> tuple[tf.Tensor
     """Mean and covariance of the mixture over rows.
 
     :param means: [S, N, P].
-    :param covariances: [S, P, N, N].
+    :param covariances: [S, P, N, N]; or [P, N, N], if all samples have the same.
     :return: [N, P] and [P, N, N].
     """
     mean = tf.reduce_mean(means, axis=0)
     centred = means - mean
     spread = tf.einsum("snp,smp->pnm", centred, centred) / tf.cast(tf.shape(means)[0], mean.dtype)
-    return mean, tf.reduce_mean(covariances, axis=0) + spread
+    if covariances.shape.rank == 4:
+        covariances = tf.reduce_mean(covariances, axis=0)
+    return mean, covariances + spread
 
 
 def moments_of_outputs(means: tf.Tensor, covariances: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

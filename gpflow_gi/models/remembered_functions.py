@@ -67,7 +67,13 @@ class RememberedFunctions:
             X.shape[-1], self._num_samples, fold_in(self._seed, 0), draw_all=True
         )
         last = propagated.last.draw(propagated.num_samples, fold_in(self._seed, 1))
-        if model.inducing_inputs is not None and model.layers[-1].uses_global_inducing:
+        # Inducing points have latent variables of their own, and a function has one for all rows.
+        has_own_latents = any(
+            isinstance(layer, LatentDraw) and layer.layer.inducing_latents is not None
+            for layer in propagated.hidden
+        )
+        is_remembered = model.layers[-1].uses_global_inducing and not has_own_latents
+        if model.inducing_inputs is not None and is_remembered:
             outputs, last = last.extend_inducing(propagated.inducing, self._seed)
             self._remember(_keys(tf.convert_to_tensor(model.inducing_inputs)), outputs)
         self._layers = cast(list[Deterministic | LayerDraw], [*propagated.hidden, last])

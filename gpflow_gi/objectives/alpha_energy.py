@@ -52,13 +52,19 @@ class AlphaEnergy(Objective):
 
 
 def check_has_rows(objective: Objective, model: Any) -> None:
-    """Refuse models without draws of f at rows of data.
+    """Refuse models without draws of f at rows of data, and those that were updated.
 
-    :raises TypeError: for such a model.
+    :raises TypeError: for a model without draws.
+    :raises ValueError: for a model that was updated.
     """
     if not isinstance(model, Predictive) or getattr(model, "is_of_target", False):
         raise TypeError(
             f"{type(objective).__name__} needs a model of rows of data, such as "
             f"gpflow_gi.models.DeepGP, but got {shown(model)}. For a sparse GP use "
             'build_deep_gp(X, Y, num_layers=1, inference="local").'
+        )
+    if getattr(model, "memory", None) is not None:
+        raise ValueError(
+            f"{type(objective).__name__} cannot train a model that was updated: it has no term of "
+            "the earlier rows. Use the ELBO, or WeightedBound."
         )

@@ -4,6 +4,7 @@ import gpflow
 import numpy as np
 import pytest
 import tensorflow as tf
+from scipy.stats import multivariate_normal
 
 import gpflow_gi as gi
 from gpflow_gi.inference import curvature, ensemble, laplace, map_estimate
@@ -261,3 +262,33 @@ def test_all_rows_are_needed(network, data):  # noqa: F811
     with pytest.raises(ValueError, match=f"all {N} rows"):
         map_estimate(network, (X[:-1], Y[:-1]))
     assert L == 3
+
+
+def test_outputs_of_a_linearised_network_are_correlated():
+    """They share hidden weights: Cov f(x) = J C J^T, and so are densities and draws."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(5, 2)), rng.normal(size=(5, 2))
+    layers = [DenseLayer(2, 3, Prior()), tf.tanh, DenseLayer(3, 2, Prior())]
+    model = DeepGP(layers, gpflow.likelihoods.Gaussian(0.1), num_data=5)
+    size = gi.inference.WeightSpace(model).size
+    root = 0.3 * np.tril(rng.normal(size=(size, size)), -1) + 0.3 * np.eye(size)
+    q = gi.inference.Gaussian(model, rng.normal(size=size), root)
+    model = gi.inference.Linearised(q)
+    mean, J = curvature.jacobian(q.space, tf.convert_to_tensor(q.mean), tf.constant(X))
+    expected = np.einsum("npl,lk,nqk->npq", J, root @ root.T, J)
+    assert np.abs(expected[:, 0, 1]).min() > 0.01
+    found, covariance = model.predict_f(X, full_output_cov=True)
+    np.testing.assert_allclose(found, mean)
+    np.testing.assert_allclose(covariance, expected)
+    variances = np.diagonal(expected, axis1=1, axis2=2)
+    np.testing.assert_allclose(model.predict_f(X)[1], variances)
+    density = [
+        multivariate_normal(m, C + 0.1 * np.eye(2)).logpdf(y)
+        for m, C, y in zip(mean.numpy(), expected, Y, strict=True)
+    ]
+    np.testing.assert_allclose(model.predict_log_density((X, Y)), density)
+    S = 20_000
+    samples = (model.predict_f_samples(X, S, full_cov=False, seed=0) - mean).numpy()
+    products = samples[..., :, None] * samples[..., None, :]
+    error = products.std(axis=0) / np.sqrt(S)
+    assert (np.abs(products.mean(axis=0) - expected) < 5 * error).all()

@@ -6,7 +6,7 @@ import tensorflow as tf
 from gpflow.likelihoods import Gaussian
 from scipy.stats import gamma, norm
 
-from gpflow_gi.inference import WeightSpace
+from gpflow_gi.inference import WeightSpace, laplace, map_estimate, nuts
 from gpflow_gi.inference.log_joint import LogJoint
 from gpflow_gi.layers import DenseLayer
 from gpflow_gi.models import DeepGP
@@ -44,3 +44,13 @@ def test_it_is_that_of_the_prior_and_of_the_targets(is_random, rng):
             value += gamma(3.0, scale=1 / 1.5).logpdf(np.exp(log_s)) + log_s
         expected.append(value)
     np.testing.assert_allclose(log_joint(tf.constant(states)), expected, rtol=1e-10)
+
+
+def test_missing_outputs_are_refused():
+    X, Y = np.ones((3, 1)), np.array([[1.0, 2.0], [np.nan, 1.0], [0.0, 1.0]])
+    layer = DenseLayer(1, 2, Prior())
+    likelihood = Gaussian()
+    model = DeepGP([layer], likelihood, num_data=3, missing="ignore")
+    for method in (map_estimate, laplace, nuts):
+        with pytest.raises(ValueError, match="Y holds NaN: posteriors over all weights need"):
+            method(model, (X, Y))

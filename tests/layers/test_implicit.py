@@ -181,3 +181,13 @@ def test_wrong_arguments_are_refused_in_words():
         model_of(DenseLayer(4, 5, Prior()), ImplicitLayer(process, 3, Prior()))
     with pytest.raises(ValueError, match=r"q_mu must have shape \[20, 3\]"):
         ImplicitLayer(process, 3, FullGaussian(q_mu=np.zeros((4, 3))))
+
+
+def test_outputs_with_one_kernel_are_independent_in_the_prior():
+    """Only empirical kernels of one process share their draws."""
+    kernel = gpflow.kernels.Matern52()
+    Z = np.linspace(-1.0, 1.0, 3)[:, None]
+    layer = gi.layers.GPLayer([kernel, kernel], 2, LocalInducing(Z, 2))
+    draws = layer.prior_values(tf.constant(Z), 4000, as_seed(0)).numpy()[:, 0]
+    assert abs(np.corrcoef(draws.T)[0, 1]) < 5 / np.sqrt(4000)
+    np.testing.assert_allclose(draws.var(axis=0), 1.0, atol=5 * np.sqrt(2 / 4000))

@@ -97,3 +97,19 @@ def test_what_is_no_block_is_refused(rng):
     assert block.input_shape == (2, 2, 1)
     with pytest.raises(ValueError, match="not known before"):
         block.output_shape  # noqa: B018
+
+
+def test_a_block_of_fixed_functions_has_nothing_to_learn():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(6, 2)), rng.normal(size=(6, 1))
+    below = gi.layers.DenseLayer(2, 2, gi.posteriors.FullGaussian())
+    last = gi.layers.DenseLayer(2, 1, gi.posteriors.FullGaussian())
+    block = gi.layers.Residual([tf.nn.relu])
+    model, other = (
+        gi.models.DeepGP([below, middle, last], gpflow.likelihoods.Gaussian(), num_data=6)
+        for middle in (block, lambda F: F + tf.nn.relu(F))
+    )
+    for name, *arguments in (("predict_f", X), ("elbo", (X, Y)), ("iwbo", (X, Y))):
+        found, expected = (getattr(one, name)(*arguments, 3) for one in (model, other))
+        assert np.shape(found) == np.shape(expected) and np.isfinite(found).all()
+    assert model.maximum_log_likelihood_objective((X, Y)).dtype == tf.float64

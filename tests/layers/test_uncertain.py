@@ -3,6 +3,7 @@
 import gpflow
 import numpy as np
 import pytest
+import tensorflow as tf
 from scipy.stats import norm
 
 import gpflow_gi as gi
@@ -100,3 +101,21 @@ def test_failures():
         gi.models.DeepGP(
             [gi.layers.UncertainInputs(1.0)], gpflow.likelihoods.Gaussian(), num_data=1
         )
+
+
+@pytest.mark.parametrize("variance", [0.0, -0.1])
+def test_what_training_puts_below_zero_counts_as_zero(variance):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(N, 1)), rng.normal(size=(N, 1))
+    layer = gi.layers.GPLayer(gpflow.kernels.Matern52(), 1, gi.posteriors.LocalInducing(X, 1))
+    uncertain = gi.layers.UncertainInputs(0.01)
+    model, plain = (
+        gi.models.DeepGP(layers, gpflow.likelihoods.Gaussian(), num_data=N)
+        for layers in ([uncertain, layer], [layer])
+    )
+    gpflow.set_trainable(uncertain.variance, True)
+    uncertain.variance.assign(variance)
+    with tf.GradientTape() as tape:
+        bound = model.elbo((X, Y), 2, seed=0)
+    np.testing.assert_allclose(bound, plain.elbo((X, Y), seed=0))
+    assert np.isfinite(tape.gradient(bound, uncertain.variance.unconstrained_variable))

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import gpflow_gi as gi
 from gpflow_gi.architectures import build_deep_gp
 from gpflow_gi.models import finite
 from tests.builders import random_data, random_deep_gp
@@ -143,3 +144,47 @@ def test_what_is_checked_of_outputs_is_nothing_in_a_graph():
         return output
 
     assert np.isnan(check(tf.constant(np.nan)))
+
+
+@pytest.mark.parametrize("num_layers", [1, 2])
+def test_a_model_with_a_mixing_layer_is_searched_to_its_end(num_layers):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(6, 2)), rng.normal(size=(6, 2))
+    kernel, LocalInducing = gpflow.kernels.Matern52(), gi.posteriors.LocalInducing
+    hidden = [gi.layers.GPLayer(kernel, 2, LocalInducing(X[:4], 2)) for _ in range(num_layers - 1)]
+    last = gi.layers.GPLayer(kernel, 2, LocalInducing(X[:4], 1), mixing=[[1.0], [2.0]])
+    model = gi.models.DeepGP([*hidden, last], gpflow.likelihoods.Gaussian(), num_data=6)
+    assert model.first_non_finite((X, Y)) is None
+
+    assert model.first_non_finite((X, 1e180 * Y)) == "the likelihood's expectation"
+
+
+def gradients(model, X, Y):
+    with tf.GradientTape() as tape:
+        bound = model.elbo((X, Y), seed=0)
+    return tape.gradient(bound, model.trainable_variables, unconnected_gradients="zero")
+
+
+@pytest.mark.parametrize("inference", ["global", "local", "factorised"])
+@pytest.mark.parametrize("likelihood", ["Gaussian", "Bernoulli"])
+def test_weights_without_a_bias_have_gradients_where_inputs_are_zero(inference, likelihood):
+    """The variance is zero there, and the gradient of its square root must not be NaN."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 2))
+    X[3] = 0.0
+    Y = 1.0 * (rng.normal(size=(12, 1)) > 0)
+    model = gi.architectures.build_bnn(
+        X,
+        Y,
+        widths=(3,),
+        nonlinearity="relu",
+        bias=False,
+        inference=inference,
+        num_inducing=5,
+        likelihood=getattr(gpflow.likelihoods, likelihood)(),
+    )
+    assert all(np.isfinite(gradient).all() for gradient in gradients(model, X, Y))
+    # And so has a draw from the prior of a linear kernel.
+    layer = gi.layers.GPLayer(gpflow.kernels.Linear(), 1, gi.posteriors.Prior())
+    model = gi.models.DeepGP([layer], gpflow.likelihoods.Bernoulli(), num_data=12)
+    assert all(np.isfinite(gradient).all() for gradient in gradients(model, X, Y))

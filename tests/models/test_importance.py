@@ -187,3 +187,20 @@ def test_what_is_no_bound_is_refused(rng):
         model.iwbo((X[:5], Y[:5]), 10)
     with pytest.raises(ValueError, match="num_samples must be an integer"):
         model.iwbo((X, Y), 0)
+
+
+def test_a_change_of_the_jitter_reaches_a_compiled_bound():
+    """The settings of GPflow are constants of a compiled function."""
+    X, Y = random_data(np.random.default_rng(0))
+
+    def build():
+        return random_deep_gp(np.random.default_rng(1), ("global",))
+
+    model = build()
+    before = model.iwbo((X, Y), 3, seed=0)
+    with gpflow.config.as_context():
+        gpflow.config.set_default_jitter(0.1)
+        after, expected = (one.iwbo((X, Y), 3, seed=0) for one in (model, build()))
+    np.testing.assert_allclose(after, expected)
+    assert abs(after - before) > 1e-3
+    np.testing.assert_allclose(model.iwbo((X, Y), 3, seed=0), before)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from gpflow.kernels import SquaredExponential
 from gpflow.likelihoods import Gaussian
 
@@ -9,7 +10,7 @@ from gpflow_gi.core.random import as_seed, fold_in
 from gpflow_gi.layers import DenseLayer, GPLayer
 from gpflow_gi.models import DeepGP, NoDensityError, mixture
 from gpflow_gi.nonlinearities import tanh
-from gpflow_gi.posteriors import Prior, Recorded
+from gpflow_gi.posteriors import Prior, Recorded, RecordedInducing
 
 from ..builders import random_data, random_deep_gp
 
@@ -81,3 +82,25 @@ def test_recorded_layers_have_no_bound(rng):
         with pytest.raises(NoDensityError, match=r"Recorded.*predict_log_density"):
             bound()
     assert np.all(np.isfinite(model.predict_log_density((X, Y), 5, seed=0)))
+
+
+def test_outputs_with_kernels_of_their_own_have_covariances_of_their_own():
+    """Also where all samples share them: a mean over samples must not be one over outputs."""
+    rng = np.random.default_rng(0)
+    kernels = [SquaredExponential(variance=1.0), SquaredExponential(variance=9.0)]
+    X, U = rng.normal(size=(4, 2)), rng.normal(size=(3, 2))
+    posterior = RecordedInducing(U, rng.normal(size=(10, 3, 2)))
+    model = DeepGP([GPLayer(kernels, 2, posterior)], Gaussian(0.1), num_data=4)
+    mean, variance = model.predict_f(X, 10, seed=0)
+    joint_mean, covariance = model.predict_f(X, 10, seed=0, full_cov=True)
+    np.testing.assert_allclose(joint_mean, mean)
+    np.testing.assert_allclose(np.diagonal(covariance, axis1=1, axis2=2).T, variance, rtol=1e-4)
+    assert np.all(variance[:, 1] > variance[:, 0])
+
+
+def test_joint_draws_are_first_called_in_a_graph():
+    model = random_deep_gp(np.random.default_rng(0), ("global", "local"))
+    X, _ = random_data(np.random.default_rng(1))
+    draws, seed = model.draw(3, seed=0, joint=True), as_seed(1)
+    in_graph = tf.function(lambda X: draws(X, seed))(tf.constant(X))
+    np.testing.assert_allclose(draws(tf.constant(X), seed), in_graph)

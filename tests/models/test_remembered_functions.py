@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import gpflow_gi as gi
+
 from ..builders import MIXES, random_data, random_deep_gp
 
 S = 3
@@ -112,3 +114,22 @@ def test_no_rows_have_no_values(rng):
 def test_signed_zeros_are_equal(rng):
     draws = random_deep_gp(rng, ("global",)).sample_functions(S, seed=0, num_features=None)
     np.testing.assert_array_equal(draws(np.array([[0.0, 1.0]])), draws(np.array([[-0.0, 1.0]])))
+
+
+def test_a_function_of_a_latent_variable_is_continuous_at_inducing_inputs():
+    """Inducing points have latent variables of their own, and their values are other functions'."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(12, 2)), rng.normal(size=(12, 1))
+    posterior = gi.posteriors.GlobalInducing(
+        4, 1, pseudo_outputs=3.0 * Y[:4], pseudo_precision=100.0
+    )
+    last = gi.layers.GPLayer(gpflow.kernels.Matern52(), 1, posterior)
+    model = gi.models.DeepGP(
+        [gi.layers.LatentVariableLayer(1, num_data=12), last],
+        gpflow.likelihoods.Gaussian(0.1),
+        num_data=12,
+        inducing_inputs=X[:4],
+    )
+    functions = model.sample_functions(S, seed=0, num_features=None)
+    near = functions(X[:4] + 1e-7)
+    np.testing.assert_allclose(functions(X[:4]), near, atol=0.02)

@@ -117,3 +117,43 @@ def test_weights_of_other_rows_and_models():
     prior = gpflow.models.GPR((X, Y), gpflow.kernels.Linear())
     with pytest.raises(TypeError, match="fit needs a model with bound_terms"):
         train(prior, (X, Y), steps=1, objective=WeightedBound(np.ones(N)))
+
+
+def updated_model():
+    model = gi.models.DeepGP(
+        [
+            gi.layers.GPLayer(
+                gpflow.kernels.Matern52(),
+                1,
+                gi.posteriors.GlobalInducing(4, 1, pseudo_outputs=Y[:4], pseudo_precision=10.0),
+            )
+        ],
+        gpflow.likelihoods.Gaussian(0.1),
+        num_data=N,
+        inducing_inputs=X[:4],
+    )
+    return model.update((X + 0.3, Y), num_inducing=3)
+
+
+def test_weights_of_new_rows_do_not_forget_earlier_ones():
+    model, seed, data = updated_model(), as_seed(0), (X + 0.3, Y)
+    objective = WeightedBound(np.ones(N))
+    objective.check(model, None)
+    batch = tuple(map(tf.constant, (*data, np.ones(N))))
+    terms, expected = objective.terms(model, batch, 1, seed), model.bound_terms(data, 1, seed)
+    np.testing.assert_allclose(terms, expected)
+    without = model.memory.expected_log_ratio(model, 1, gi.core.random.fold_in(seed, 3))
+    assert abs(without) > 0.1
+    double = WeightedBound(np.full(N, 2.0))
+    batch = tuple(map(tf.constant, (*data, np.full(N, 2.0))))
+    first, _ = double.terms(model, batch, 1, seed)
+    np.testing.assert_allclose(first, 2 * (terms[0] - without) + without)
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [gi.objectives.AlphaEnergy(0.5), gi.objectives.FunctionalKL(), gi.objectives.DensityRatioKL()],
+)
+def test_objectives_without_a_term_of_earlier_rows_are_refused(objective):
+    with pytest.raises(ValueError, match="cannot train a model that was updated"):
+        gi.fit(updated_model(), (X, Y), steps=1, objective=objective)
