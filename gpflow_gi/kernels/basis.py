@@ -52,8 +52,7 @@ class KernelBasis(Basis):
         self.inputs = inputs
         self.parent = parent
         self.jitter_scale = jitter_scale
-        jitter = gpflow.default_jitter() * batched.mean_variance(kernel, inputs) * jitter_scale
-        self.jitter = jitter[..., None, None]
+        self.jitter = self.jitter_at(inputs)
         """Jitter added to the diagonal, [1, 1] or [S, 1, 1]."""
 
         identity = tf.eye(tf.shape(inputs)[-2], dtype=inputs.dtype)
@@ -63,6 +62,11 @@ class KernelBasis(Basis):
             self._cross = parent(inputs)  # a_parent(U)
             schur -= tf.matmul(self._cross, self._cross, transpose_a=True)
         self._cholesky = Cholesky(schur)
+
+    def jitter_at(self, inputs: tf.Tensor) -> tf.Tensor:
+        """Jitter for the diagonal of a matrix of one or more inputs, [1, 1] or [S, 1, 1]."""
+        mean = batched.mean_variance(self.kernel, inputs)
+        return (gpflow.default_jitter() * mean * self.jitter_scale)[..., None, None]
 
     @property
     def L(self) -> tf.Tensor:

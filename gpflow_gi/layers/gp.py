@@ -389,7 +389,10 @@ class _ProcessDraw:
         A = self.basis(X)
         mean = linalg.transposed_product(A, self.z)
         identity = tf.eye(tf.shape(X)[-2], dtype=X.dtype)
-        covariance = self.basis.residual_covariance(X, A) + self.basis.jitter * identity
+        # A basis without inducing inputs has none at which to take the mean variance.
+        is_empty = self.basis.inputs.shape[-2] == 0
+        jitter = self.basis.jitter_at(X) if is_empty else self.basis.jitter
+        covariance = self.basis.residual_covariance(X, A) + jitter * identity
         eps = standard_normal(tf.shape(mean), seed, mean.dtype)
         return mean + tf.linalg.cholesky(covariance) @ eps
 

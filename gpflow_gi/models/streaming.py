@@ -73,7 +73,7 @@ class Memory(gpflow.Module):
         :param num_samples: S, the number of samples.
         :param seed: [2].
         """
-        F = tf.convert_to_tensor(self.inducing_inputs)
+        F = _as_rows(self.inducing_inputs)
         now = model.propagate(F, num_samples, fold_in(seed, 0), draw_all=True)
         total = tf.zeros([], F.dtype)
         for i, (layer, old) in enumerate(zip([*now.hidden, now.last], self.layers, strict=True)):
@@ -86,6 +86,12 @@ class Memory(gpflow.Module):
             else:
                 total += tf.reduce_mean(_log_ratio(old, F, *layer.predict(F, full_cov=True)))
         return total
+
+
+def _as_rows(U: tf.Tensor) -> tf.Tensor:
+    """Inducing inputs [M, D]; images are rows of a model's data, too."""
+    U = tf.convert_to_tensor(U)
+    return tf.reshape(U, [U.shape[0], -1])
 
 
 def _log_ratio(
@@ -129,7 +135,7 @@ def add_inducing_points(model: Any, new: np.ndarray) -> None:
     :param new: [M', D].
     """
     U = model.inducing_inputs.numpy()
-    F, G = tf.constant(U), tf.constant(new)
+    F, G = _as_rows(U), tf.constant(new)
     for layer in model.layers:
         if isinstance(layer, Deterministic):
             F, G = layer(F), layer(G)
@@ -154,4 +160,4 @@ def add_inducing_points(model: Any, new: np.ndarray) -> None:
             precision=posterior.precision,
         )
         F, G = below, mean
-    model.inducing_inputs = Parameter(np.vstack([U, new]))
+    model.inducing_inputs = Parameter(np.concatenate([U, new.reshape(-1, *U.shape[1:])]))

@@ -373,3 +373,19 @@ def test_models_without_latent_variables(rng):
         model.importance_weighted_terms((X, Y), 3)
     with pytest.raises(TypeError, match="needs a model with latent variables"):
         gi.fit(model, (X, Y), steps=1, objective=gi.objectives.ImportanceWeighted(3))
+
+
+def test_a_drawn_layer_of_a_kernel_that_is_not_stationary_has_importance_weights():
+    """Its basis has no inducing inputs, at which a jitter could be taken."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(6, 2)), rng.normal(size=(6, 1))
+    kernel = gpflow.kernels.Linear() + gpflow.kernels.Matern52()
+    local = gi.posteriors.LocalInducing(rng.normal(size=(4, 2)), 1)
+    layers = [
+        gi.layers.DenseLayer(2, 2, gi.posteriors.Prior()),
+        gi.layers.LatentVariableLayer(1, num_data=6),
+        gi.layers.GPLayer(kernel, 2, gi.posteriors.Prior()),
+        gi.layers.GPLayer(gpflow.kernels.Matern52(), 1, local),
+    ]
+    model = gi.models.DeepGP(layers, gpflow.likelihoods.Gaussian(), num_data=6)
+    assert np.isfinite(model.elbo((X, Y), seed=0)) and np.isfinite(model.iwbo((X, Y), 3, seed=0))

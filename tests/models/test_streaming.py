@@ -72,6 +72,22 @@ def test_an_update_forgets_nothing(parts):
 
 
 @pytest.mark.slow
+def test_images_are_rows(rng):
+    """A model of images learns from new ones what that of their pixels does."""
+    images, Y = rng.normal(size=(12, 2, 3, 1)), rng.normal(size=(12, 1))
+    bounds = []
+    for X in (images, images.reshape(12, 6)):
+        posterior = gi.posteriors.GlobalInducing(4, 1, pseudo_outputs=Y[:4], pseudo_precision=9.0)
+        layer = gi.layers.GPLayer(gpflow.kernels.Matern32(), 1, posterior)
+        model = gi.models.DeepGP(
+            [layer], gpflow.likelihoods.Gaussian(NOISE), num_data=8, inducing_inputs=X[:4]
+        )
+        later = model.update((X[8:], Y[8:]), num_inducing=2)
+        assert later.inducing_inputs.shape == (6, *X.shape[1:])
+        bounds.append(later.elbo((X[8:], Y[8:])))
+    np.testing.assert_allclose(*bounds)
+
+
 def test_a_deep_posterior_is_its_own_memory(rng):
     """The ratio's mean under q_old is KL(q_old || p), in every layer."""
     model = random_deep_gp(rng, ["global", "full"])
