@@ -233,8 +233,8 @@ def test_the_guide_has_the_forms_and_the_budget_of_the_results():
     assert "`dgp-global-2-whitened` and `dgp-global-2-full`" in guide
     rate, steps = STANDARD.learning_rate, f"{STANDARD.steps:_}"
     assert f"rate = gi.training.LinearTail({rate}, {steps}) " in guide
-    said = f"steps={steps}, batch_size={STANDARD.batch_size}, kl_warmup={STANDARD.kl_warmup}, "
-    assert f"gi.fit(model, (X, Y), {said}learning_rate=rate, optimizer=optimizer)" in guide
+    said = f'"batch_size": {STANDARD.batch_size}, "kl_warmup": {STANDARD.kl_warmup}'
+    assert f'options = {{"steps": {steps}, {said}}}' in guide
     assert STANDARD.last_learning_rate == 0.0  # so that Adam has this beta_2:
     assert "gpflow.keras.tf_keras.optimizers.Adam(beta_2=0.99)" in guide
 

@@ -30,7 +30,7 @@ def computed() -> dict[str, str]:
     rates, coverage = script("rates/table.py"), script("standard/coverage.py")
     five, doubled = script("standard/five_layers.py"), script("doubled/table.py")
     chains = script("chains/table.py")
-    steps, of_five = doubled.compared(), script("five/table.py")
+    steps, settings = doubled.compared(), script("settings/table.py")
     several, first, two, three = figures.several_splits, figures.first_splits, *figures.DEPTHS
     of_figures = {
         "with fixed inducing inputs. The bound per row:": several("elbo", two),
@@ -72,8 +72,11 @@ def computed() -> dict[str, str]:
         "Gains of the bound per row by twice the steps:": doubled.markdown(steps),
         "below the usual three; their bounds and gains:": doubled.markdown_of_other_forms(steps),
         "20,000 steps), in the bound per row of the first": doubled.markdown_of_leads(steps),
-        "which were run at one rate, like all rows with changes:": of_five.markdown(
-            of_five.trials()
+        "which were run at one rate, like all other rows with changes:": settings.markdown(
+            settings.trials("5")
+        ),
+        "Protein, the first split, at the best rate of three without changes:": settings.markdown(
+            settings.trials("[23]")
         ),
         "Numbers of splits that have been run": coverage.markdown(coverage.counts()),
         "The bound per row of networks over five splits:": networks.markdown(

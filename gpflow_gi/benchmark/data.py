@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gpflow_gi.datasets import DataError, Table, read_csv, uci_set, uci_table
 from gpflow_gi.datasets.csv import named
 from gpflow_gi.datasets.table_files import TableFile, table_name
@@ -34,15 +36,17 @@ def describe_csv(
 ) -> dict[str, Any]:
     """Describe a user's own table, named by its file without the ending.
 
-    Columns that are constant are left out, as if they had been named in `drop`.
+    Columns that are constant are left out, as if they had been named in `drop`; but they are read,
+    since they can tell the decimal mark of the others.
 
     :param path: as for :func:`gpflow_gi.datasets.read_csv`, like `target` and `drop`.
     :param say: called with remarks on the reading of the file.
     :param reading: other arguments of :func:`gpflow_gi.datasets.read_csv`, if they are not the
         defaults.
     :return: "name", "sha256" (of the file's bytes, of the roles of the columns and of `reading`),
-        "num_splits" (None: no limit), "path", "target", "drop" and, if there are any, "reading" and
-        "constant", the columns of `drop` that are left out because they are constant.
+        "num_splits" (None: no limit), "path", "target", "drop" and, if there are any, "reading"
+        and "constant": columns of `drop` that are constant, if the others are read otherwise
+        without them.
     :raises DataError: as :func:`gpflow_gi.datasets.read_csv`.
     """
     path = Path(path)
@@ -52,20 +56,26 @@ def describe_csv(
     file = TableFile.open(path)
     used = {column.name for column in table.preprocessing.columns}
     unused = {*file.names} - used - {target}
-    constant = sorted(unused - {*named(file, "drop", drop)})
     columns: dict[str, Any] = {"target": target, "drop": sorted(unused)}
     if "categories" in reading:
         reading["categories"] = sorted(set(named(file, "categories", reading["categories"])))
     if reading:
         columns["reading"] = reading
+    constant = sorted(unused - {*named(file, "drop", drop)})
+    if constant and not _is_read_alike(table, read_csv(path, target, sorted(unused), **reading)):
+        columns["constant"] = constant
     return {
         "name": table_name(path),
         "sha256": _sha256(path, columns),
         "num_splits": None,
         "path": str(path.resolve()),
         **columns,
-        **({"constant": constant} if constant else {}),
     }
+
+
+def _is_read_alike(one: Table, other: Table) -> bool:
+    """True if two tables hold the same numbers."""
+    return np.array_equal(one.X, other.X) and np.array_equal(one.Y, other.Y)
 
 
 def check(data: Mapping[str, Any]) -> None:
@@ -78,7 +88,8 @@ def check(data: Mapping[str, Any]) -> None:
     if "path" not in data:
         return
     path = Path(data["path"])
-    columns = {name: data[name] for name in ("target", "drop", "reading") if name in data}
+    hashed = ("target", "drop", "reading", "constant")
+    columns = {name: data[name] for name in hashed if name in data}
     if _sha256(path, columns) != data["sha256"]:
         raise DataError(f"{path} has changed since the sweep was started: start it again.")
 
@@ -91,7 +102,6 @@ def table_of(data: Mapping[str, Any]) -> Table:
     """
     if "path" not in data:
         return uci_table(data["name"])
-    # Constant columns are read too: they can tell the decimal mark of the others.
     constant = data.get("constant", [])
     table = read_csv(
         data["path"],

@@ -119,8 +119,11 @@ class Method:
     @property
     def takes_likelihoods(self) -> bool:
         """False if the method is for regression with Gaussian noise alone."""
-        is_gaussian = self.model in ("linear", "gp") or "chains" in self.settings
-        return not is_gaussian and not self.is_over_all_weights
+        if self.model in ("linear", "gp") or "chains" in self.settings or self.is_over_all_weights:
+            return False
+        inference = self.settings.get("inference", "")
+        last = inference if isinstance(inference, str) else inference[-1]
+        return not last.endswith("optimal") and self.settings.get("hidden_start") != "targets"
 
     @property
     def has_rate(self) -> bool:

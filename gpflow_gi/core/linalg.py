@@ -69,7 +69,7 @@ def not_below_zero(variance: tf.Tensor) -> tf.Tensor:
 def root_of_any(covariance: tf.Tensor) -> tf.Tensor:
     """A matrix R with R R^T = covariance, which may be singular: [..., P, P].
 
-    Its gradient is not finite where eigenvalues repeat.
+    For draws: its gradient is wrong where eigenvalues repeat, and infinite where one is zero.
     """
     values, vectors = tf.linalg.eigh(covariance)
     return vectors * tf.sqrt(tf.maximum(values, 0.0))[..., None, :]

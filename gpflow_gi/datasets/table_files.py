@@ -127,10 +127,8 @@ class TableFile:
                 frame.iloc[start : start + rows] for start in range(0, len(frame), rows)
             )
             return
-        with (
-            self._reading() as file,
-            pd.read_csv(file, chunksize=rows, **self._options(text)) as parts,
-        ):
+        options = {**self._options(text), "skip_blank_lines": False, "chunksize": rows}
+        with self._reading() as file, pd.read_csv(file, **options) as parts:
             yield from self._filled(parts)
 
     def _filled(self, parts: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:

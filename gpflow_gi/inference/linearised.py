@@ -121,7 +121,8 @@ class Linearised(Predictive):
 
     @property
     def has_correlated_outputs(self) -> bool:
-        # For targets with Gaussian noise. Other likelihoods are integrated output by output.
+        # False for other likelihoods, which are integrated output by output: their densities given
+        # the covariance have no closed form.
         return self.output_dim > 1 and isinstance(self.likelihood, GaussianNoise)
 
     @property

@@ -24,7 +24,7 @@ class UncertainInputs(RowLatents):
 
     :param variance: of each column, [D], or one number for all of them, in their squared unit; not
         trained unless set so by ``gpflow.set_trainable``; what training puts below zero counts as
-        zero.
+        zero, and is trained no further.
     :raises ValueError: if a variance is negative, or not finite.
     """
 

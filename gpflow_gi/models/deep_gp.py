@@ -285,7 +285,7 @@ class DeepGP(LatentBounds):
         pseudo-data of this posterior stand (Bui, Nguyen & Turner 2017): they are not needed again.
         Train it by ``gi.fit(later, data, ...)``, and update it in turn.
 
-        :param data: X [N', D] and Y [N', Q], the new rows.
+        :param data: X [N', D], or images [N', H, W, C], and Y [N', Q], the new rows.
         :param num_inducing: the number of inducing points to add, at different random rows of X.
         :param seed: of these rows, an integer from 0 to 2^32 - 1.
         :return: a copy of the model, with more inducing points, and ``num_data`` N'.

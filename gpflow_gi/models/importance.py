@@ -81,10 +81,9 @@ def _log_likelihood(model: Any, X: tf.Tensor, F: tf.Tensor, Y: tf.Tensor) -> tf.
 def compiled(model: Any) -> Callable[[Any, Any, int, Any], tf.Tensor]:
     """Compile :func:`log_weights` of a model for eager calls, once in the model's lifetime.
 
-    The function is compiled again if a part of the model was replaced, or may have changed.
+    The function is compiled again if a part of the model was replaced.
     """
-    known = _COMPILED.get(model)
-    if known is None or not (known[0].is_known and known[0].is_unchanged()):
+    if model not in _COMPILED or not _COMPILED[model][0].is_unchanged():
         owner = ref(model)  # the function must not keep alive what it is stored under
 
         _COMPILED[model] = (Structure(model), _Compiled(owner))

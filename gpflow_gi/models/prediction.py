@@ -138,7 +138,8 @@ def log_density_of_correlated_y(
 
     NaN in Y stands for an output that was not observed.
     """
-    noise = tf.broadcast_to(likelihood.variance_at(X), tf.shape(Y))
+    # GPflow's variance_at has one column, also where each output has a noise of its own.
+    noise = likelihood.conditional_variance(X, tf.zeros_like(Y))
     Y, is_seen = filled(Y)
     seen = tf.cast(is_seen, Y.dtype)
     # Missing outputs become independent, of variance one, and equal to their mean.

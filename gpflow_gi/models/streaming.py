@@ -132,7 +132,7 @@ def add_inducing_points(model: Any, new: np.ndarray) -> None:
     """Append inducing inputs, with pseudo-outputs at the present mean and a small precision.
 
     :param model: changed in place.
-    :param new: [M', D].
+    :param new: [M', D]; of images, their rows.
     """
     U = model.inducing_inputs.numpy()
     F, G = _as_rows(U), tf.constant(new)

@@ -142,10 +142,9 @@ def _check_deep_gp(model: DeepGP) -> None:
         if not isinstance(memory, Memory):
             raise TypeError("the memory of earlier rows is of the wrong type")
         check_can_update(memory)
-        _check_shape("inducing_inputs", memory.inducing_inputs, (None, None))
-    U = model.inducing_inputs
-    if U is not None:
-        _check_shape("inducing_inputs", U, (None,) * (2 if U.shape.rank == 2 else 4))
+        _check_inducing_inputs(memory.inducing_inputs)
+    if model.inducing_inputs is not None:
+        _check_inducing_inputs(model.inducing_inputs)
     for layer in every_layer(model.layers):
         _check_layer(layer)
     for function in every_deterministic(model.layers):
@@ -161,7 +160,7 @@ def _check_deep_gp(model: DeepGP) -> None:
                 _check_process(part)
         for layer in model.implicit_layers:
             _check_implicit(layer.posterior)
-        check_connections(model.layers, U)
+        check_connections(model.layers, model.inducing_inputs)
         if model.input_dim is not None:
             X = tf.zeros([2, model.input_dim], gpflow.default_float())
             f = tf.zeros([1, 2, model.layers[-1].output_dim], X.dtype)
@@ -340,6 +339,11 @@ def _check_prior(prior: Any) -> None:
         _check_shape("nu", prior.nu, ())
         _check_shape("psi", prior.psi, (prior.num_places, prior.num_places))
         positive_number("scale", prior.scale)
+
+
+def _check_inducing_inputs(U: Any) -> None:
+    """Check the shape of rows, [M, D], or images."""
+    _check_shape("inducing_inputs", U, (None,) * (2 if U.shape.rank == 2 else 4))
 
 
 def _check_shape(name: str, value: Any, shape: tuple[int | None, ...]) -> None:

@@ -424,8 +424,7 @@ def test_the_ways_of_reading_are_part_of_the_identity(tmp_path):
     assert table.input_names == ("when", "colour = blue", "colour = red", "x", "x is missing")
     # A constant column is left out as if it had been named.
     same = benchmark_data.describe_csv(path, "y", ["id"], say=said.append, impute="median")
-    assert same.pop("constant") == ["k"] and same == one
-    assert said == ["Left out, constant in all rows: column 'k'."]
+    assert same == one and said == ["Left out, constant in all rows: column 'k'."]
     for reading in ({"calendar": True}, {"categories": ["x"]}, {"max_categories": 5}):
         other = benchmark_data.describe_csv(path, "y", ["id"], impute="median", **reading)
         assert other["sha256"] != one["sha256"]
@@ -436,7 +435,8 @@ def test_the_ways_of_reading_are_part_of_the_identity(tmp_path):
     [
         # The rate alone, which is constant, tells that the file has decimal commas.
         ("rate;n;y\n19,5;1;1.200\n19,5;2;2.201\n19,5;3;3.202\n", [1200, 2201, 3202]),
-        ('rate,n,y\n"1,234.5",1,"1,200"\n"1,234.5",2,"2,201"\n"1,234.5",3,7\n', [1200, 2201, 7]),
+        # And that of this one tells that commas stand between thousands.
+        ("rate;n;y\n1,234.5;1;1,200\n1,234.5;2;2,201\n1,234.5;3;7\n", [1200, 2201, 7]),
     ],
 )
 def test_a_trial_reads_the_numbers_that_the_command_has_read(tmp_path, text, targets):
@@ -447,6 +447,11 @@ def test_a_trial_reads_the_numbers_that_the_command_has_read(tmp_path, text, tar
     table = benchmark_data.table_of(json.loads(json.dumps(data)))
     np.testing.assert_array_equal(table.Y[:, 0], targets)
     assert table.input_names == ("n",)
+    benchmark_data.check(data)
+    # Without the column that tells the mark it is another table, with other records.
+    other = benchmark_data.describe_csv(path, "y", ["rate"])
+    assert other["drop"] == ["rate"] and other["sha256"] != data["sha256"]
+    assert not np.array_equal(benchmark_data.table_of(other).Y[:, 0], targets)
 
 
 def test_the_identity_of_a_table_of_numbers_is_as_it_was(csv):

@@ -114,7 +114,7 @@ def test_a_sweep_and_its_report(tmp_path, monkeypatch, capsys):
     made = making.make(tmp_path / "out", tmp_path / "report")
     (budget,) = made.report.budgets
     assert budget.num_done == 4
-    said = "2 records not used: of learning rates that have not the best bound on split 0, where"
+    said = "2 records not used: of learning rates that do not have the best bound on split 0, where"
     assert any(said in sentence for sentence in made.report.overview)
     page = (tmp_path / "report" / "report.md").read_text()
     section = page[page.index("### Learning rate") :]
@@ -138,6 +138,26 @@ def test_a_report_in_the_middle_of_a_sweep_has_the_best_rate_so_far(tmp_path):
     assert sorted(used["budget"].unique()) == ["quick", low["name"]]
 
 
+def test_rates_that_an_earlier_version_chose_by_a_bound_are_kept(tmp_path):
+    """It tried them on split 0 also for methods that maximise something else."""
+    low, own, high = (asdict(one) for one in best_rates.budgets_at(QUICK, RATES).values())
+    settings = {"inference": "swag"}
+    write(
+        tmp_path,
+        *(
+            record("a", 0, "bnn-swag", 1.0, budget=budget, elbo=bound, settings=settings)
+            for budget, bound in ((low, 3.0), (own, 1.0), (high, 2.0))
+        ),
+        *(
+            record("a", split, "bnn-swag", 1.0, budget=own, elbo=0.0, settings=settings)
+            for split in (1, 2)
+        ),
+    )
+    trials = read(tmp_path).trials
+    assert set(trials.loc[trials["used"], "learning_rate"]) == {own["learning_rate"]}
+    assert sorted(trials.loc[trials["used"], "split"]) == [0, 1, 2]
+
+
 def test_each_seed_keeps_its_own_rate(tmp_path):
     """Although a third rate has the best mean bound over seeds."""
     low, own, high = (asdict(one) for one in best_rates.budgets_at(QUICK, RATES).values())
@@ -159,7 +179,7 @@ def test_each_seed_keeps_its_own_rate(tmp_path):
     used = trials[trials["used"]]
     assert len(used) == 6 and set(used["log_density"]) == {3.0}
     made = making.make(folder, tmp_path / "report")
-    said = "4 records not used: of learning rates that have not the best bound on split 0, where"
+    said = "4 records not used: of learning rates that do not have the best bound on split 0, where"
     assert any(said in sentence for sentence in made.report.overview)
     page = (tmp_path / "report" / "report.md").read_text()
     section = page[page.index("### Learning rate") :]

@@ -282,11 +282,13 @@ def test_outputs_of_a_linearised_network_are_correlated():
     np.testing.assert_allclose(covariance, expected)
     variances = np.diagonal(expected, axis1=1, axis2=2)
     np.testing.assert_allclose(model.predict_f(X)[1], variances)
-    density = [
-        multivariate_normal(m, C + 0.1 * np.eye(2)).logpdf(y)
-        for m, C, y in zip(mean.numpy(), expected, Y, strict=True)
-    ]
-    np.testing.assert_allclose(model.predict_log_density((X, Y)), density)
+    for noise in ([0.1, 0.1], [0.1, 0.4]):  # the same for both outputs, and one for each
+        model.network.likelihood = gpflow.likelihoods.Gaussian(variance=noise)
+        density = [
+            multivariate_normal(m, C + np.diag(noise)).logpdf(y)
+            for m, C, y in zip(mean.numpy(), expected, Y, strict=True)
+        ]
+        np.testing.assert_allclose(model.predict_log_density((X, Y)), density)
     S = 20_000
     samples = (model.predict_f_samples(X, S, full_cov=False, seed=0) - mean).numpy()
     products = samples[..., :, None] * samples[..., None, :]

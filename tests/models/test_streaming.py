@@ -71,8 +71,7 @@ def test_an_update_forgets_nothing(parts):
     np.testing.assert_allclose(after, before, atol=0.1)
 
 
-@pytest.mark.slow
-def test_images_are_rows(rng):
+def test_images_are_rows(rng, tmp_path):
     """A model of images learns from new ones what that of their pixels does."""
     images, Y = rng.normal(size=(12, 2, 3, 1)), rng.normal(size=(12, 1))
     bounds = []
@@ -85,9 +84,13 @@ def test_images_are_rows(rng):
         later = model.update((X[8:], Y[8:]), num_inducing=2)
         assert later.inducing_inputs.shape == (6, *X.shape[1:])
         bounds.append(later.elbo((X[8:], Y[8:])))
+        gi.save(later, tmp_path / "later.gi")
+        loaded = gi.load(tmp_path / "later.gi")
+        np.testing.assert_array_equal(loaded.elbo((X[8:], Y[8:])), bounds[-1])
     np.testing.assert_allclose(*bounds)
 
 
+@pytest.mark.slow
 def test_a_deep_posterior_is_its_own_memory(rng):
     """The ratio's mean under q_old is KL(q_old || p), in every layer."""
     model = random_deep_gp(rng, ["global", "full"])

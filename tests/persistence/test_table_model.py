@@ -233,8 +233,11 @@ def test_an_empty_row_must_not_move_the_others(
     assert run(file, "--data", path, "--out", out) == 0
     assert len(pd.read_csv(out)) == 4
     path.write_text("\n".join([names, *rows[:3], empty, rows[3], ""]))
-    said = wrong(capsys, file, "--data", path, "--out", out)
-    assert "row 4 below the names has no value in any column, and others follow" in said
+    assert "row 4 below the names has no value in any column, and others follow" in wrong(
+        capsys, file, "--data", path, "--out", out
+    )
+    path.write_text("\n".join([names, *rows[:2], "", *rows[2:], ""]))  # a blank line
+    assert "row 3 below the names has no value" in wrong(capsys, file, "--data", path, "--out", out)
 
 
 @pytest.mark.parametrize(

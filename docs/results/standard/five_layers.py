@@ -2,7 +2,7 @@
 
 python docs/results/standard/five_layers.py
 
-Reads records.csv here, in ../rates and in ../five, and prints the tables of
+Reads records.csv here, in ../rates and in ../settings, and prints the tables of
 docs/results/five-layers.md.
 """
 
@@ -34,7 +34,7 @@ CHANGED = {
         "standard, learning_rate=0.0075, best learning rate of 0.00375, 0.0075",
         ", lower rates",
     ),
-    "../five": ("standard, batch_size=1000", ", 1000 rows"),
+    "../settings": ("standard, batch_size=1000", ", 1000 rows"),
 }
 """Other budgets, by the folders of their records, and what each adds to a method's name."""
 

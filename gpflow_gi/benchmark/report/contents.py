@@ -116,8 +116,8 @@ class Report:
         tried = int((~trials["at_best_rate"]).sum())
         if tried:
             said.append(
-                f"{counted(tried, 'record')} not used: of learning rates that have not the best "
-                f"bound on split {TRIED_ON}, where rates were tried."
+                f"{counted(tried, 'record')} not used: of learning rates that do not have the "
+                f"best bound on split {TRIED_ON}, where rates were tried."
             )
         if len(used) < len(trials) - tried:
             said.append(

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from gpflow_gi.benchmark.best_rates import CHOSEN, TRIED_ON, best_rate, is_of_best_rates
+from gpflow_gi.benchmark.methods import BOUND, objective_of
 from gpflow_gi.benchmark.records import DONE, FOLDER, SET_ASIDE, DamagedRecordError, is_verified
 from gpflow_gi.benchmark.records import read as read_record
 from gpflow_gi.core.printable import labels, printable
@@ -86,7 +87,7 @@ def read(folder: Path) -> Records:
         raise RecordsError(
             f"{records}: none of {len(damaged)} files is a record of a trial; {name} {why}."
         )
-    for column in ("data_name", "method"):
+    for column in ("data_name", "method", "target"):
         # Before they are put in a table: columns of texts may refuse text that is not UTF-8.
         shown = labels(row[column] for row in rows)
         for row in rows:
@@ -146,7 +147,7 @@ def _row(path: Path) -> dict[str, Any]:
         "key": record["key"],
         **{name: _number(data.get(name)) for name in ("num_train", "num_test", "num_inputs")},
         "data_sha256": printable(sha256),
-        "target": _line(data.get("target", "")),
+        "target": str(data.get("target", "")),
         "uci": name in UCI_SETS and sha256 == UCI_SETS[name].sha256,
         "learning_rate": _number(budget.get("learning_rate")),
         "settings": json.dumps(trial.get("settings"), sort_keys=True),
@@ -202,11 +203,21 @@ def _at_best_rate(trials: pd.DataFrame) -> "pd.Series[bool]":
     found = pd.Series(True, trials.index)
     of_best = trials[trials["budget_name"].map(is_of_best_rates)]
     for _, rows in of_best.groupby(["budget", "dataset", "method", "seed"]):
-        tried = rows[rows["split"] == TRIED_ON].groupby("learning_rate")["elbo"].mean()
-        rate = best_rate(tried.to_dict())
+        rate = _kept_rate(rows)
         if rate is not None:
             found[rows.index] = rows["learning_rate"] == rate
     return found
+
+
+def _kept_rate(rows: pd.DataFrame) -> float | None:
+    """The rate that a sweep at best rates has kept for a method, None if it tried none."""
+    splits = rows.groupby("learning_rate")["split"].nunique()
+    objective = objective_of(json.loads(rows["settings"].iloc[0]) or {})
+    if objective != BOUND and splits.max() > 1:
+        # Bounds do not choose the rate of such methods, but did in an earlier version.
+        return float(splits.index.to_numpy(float)[splits.to_numpy().argmax()])
+    tried = rows[rows["split"] == TRIED_ON].groupby("learning_rate")["elbo"].mean()
+    return best_rate(tried.to_dict())
 
 
 def _budget_labels(budgets: "pd.Series[str]") -> dict[str, str]:

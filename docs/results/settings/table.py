@@ -1,8 +1,9 @@
-"""Five layers of mean zero with other settings, on the first split of the sets that need them.
+"""Deep GPs with other rows a step, steps or warm-ups, on the first split of sets that need them.
 
-python docs/results/five/table.py
+python docs/results/settings/table.py
 
-Reads records.csv here and in ../standard, and prints the table of docs/results/five-layers.md.
+Reads records.csv here and in ../standard, and prints tables of docs/results/five-layers.md and
+training.md.
 """
 
 import re
@@ -34,15 +35,19 @@ def changes_of(budget: str) -> str:
     return ", ".join(CHANGES[one] for one in found if not one.startswith("learning_rate="))
 
 
-def trials() -> pd.DataFrame:
+def trials(depths: str) -> pd.DataFrame:
     """Trials of split 0: an index of dataset, method and changes, "" first; rates and metrics.
 
     Each at the best of the rates that were tried: three with the budget as it is for methods of
-    the sweep, and with 1000 rows a step for local inducing points; else one.
+    the sweep, and with 1000 rows a step for five layers of local inducing points; else one.
+
+    :param depths: numbers of layers, as a regular expression.
     """
     here, usual = (pd.read_csv(HERE / f / "records.csv") for f in (".", "../standard"))
+    here = here[here["method"].str.match(rf"dgp-(local|global)-{depths}\b")]
     usual = usual[usual["used"].eq(True) & usual["dataset"].isin(here["dataset"].unique())]
-    usual = usual[usual["method"].str.fullmatch(r"dgp-(local|global)-5-zero(-unshared)?")]
+    paper = ["dgp-global-5-zero"] if depths == "5" else []
+    usual = usual[usual["method"].isin([*here["method"], *paper])]
     table = pd.concat([usual, here])
     table = table[(table["status"] == "done") & (table["split"] == 0)]
     table = table.assign(changes=table["budget"].map(changes_of))
@@ -62,4 +67,5 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 if __name__ == "__main__":
-    print(markdown(trials()))
+    for depths in ("5", "[23]"):
+        print(markdown(trials(depths)), end="\n\n")
