@@ -14,6 +14,8 @@ from gpflow_gi.benchmark.report.markdown import pipe_table
 
 HERE = Path(__file__).resolve().parent
 
+SPLITS = range(5)
+
 SHORT, LONG = 150, 3000
 """Steps of the warm-ups, of 10,000 in all."""
 
@@ -28,6 +30,7 @@ def used_trials(changes: list[str], *names: str) -> pd.DataFrame:
     table = pd.concat([pd.read_csv(HERE / name) for name in names])
     is_budget = table["budget"].str.findall(r"\w+=[\w.]+").map(lambda found: found == changes)
     table = table[(table["status"] == "done") & table["used"].eq(True) & is_budget]
+    table = table[table["split"].isin(SPLITS)]
     return table.set_index(["dataset", "method", "split"]).sort_index()
 
 
