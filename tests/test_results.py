@@ -1053,6 +1053,16 @@ def test_a_third_layer_helps_on_energy(warm_up):
     assert f"SGHMC, has a test log density of {published.max():.2f}, over" in WORDS
 
 
+def test_a_long_warm_up_does_not_help_on_concrete(warm_up):
+    bounds = warm_up.first_splits().loc["concrete"]["elbo"]
+    names = ["dgp-global-2-full-optimal", "dgp-local-2-optimal"]
+    assert sorted(bounds.index) == names
+    lost, lead = bounds[150] - bounds[3000], bounds.loc[names[0]] - bounds.loc[names[1]]
+    said = f"lowers both bounds, by {lost[names[0]]:.4f} (`-full`) and {lost[names[1]]:.4f} (local"
+    said += f" layers), so that local layers are ahead, by {-lead[3000]:.4f}; with a short one"
+    assert f"{said} `-full` is, by {lead[150]:.4f}." in WORDS and all(lost > 0)
+
+
 def test_a_long_warm_up_does_not_help_on_yacht(warm_up):
     table = warm_up.first_splits().loc["yacht"]
     assert len(table) == 3
