@@ -40,7 +40,7 @@ from .pathwise_functions import PathwiseFunctions
 from .predictive import DEFAULT_FEATURES
 from .propagation import Propagated, learns_from_inducing, propagate_inducing
 from .remembered_functions import RememberedFunctions
-from .streaming import Memory, add_inducing_points, check_can_update
+from .streaming import Memory, add_inducing_points, check_can_update, memory_term
 from .targets import check_likelihood
 
 
@@ -313,8 +313,7 @@ class DeepGP(LatentBounds):
             return super().bound_terms(data, num_samples, seed)
         seed = as_seed(seed)
         first, kl = super().bound_terms(data, num_samples, seed)
-        S = self.num_samples if num_samples is None else num_samples
-        return first + self.memory.expected_log_ratio(self, S, fold_in(seed, 3)), kl
+        return first + memory_term(self, num_samples, seed), kl
 
     def log_importance_weights(
         self, data: tuple[Any, Any], num_samples: int, seed: Seed = None

@@ -88,6 +88,21 @@ class Memory(gpflow.Module):
         return total
 
 
+def memory_term(model: Any, num_samples: int | None, seed: tf.Tensor) -> tf.Tensor | float:
+    """The term of a bound for the rows before an update, in nats; 0 if there was none.
+
+    :param model: any model.
+    :param num_samples: S; None for the model's own number.
+    :param seed: [2], that of the bound.
+    :return: [], or 0.
+    """
+    memory: Memory | None = getattr(model, "memory", None)
+    if memory is None:
+        return 0.0
+    S = model.num_samples if num_samples is None else num_samples
+    return memory.expected_log_ratio(model, S, fold_in(seed, 3))
+
+
 def _as_rows(U: tf.Tensor) -> tf.Tensor:
     """Inducing inputs [M, D]; images are rows of a model's data, too."""
     U = tf.convert_to_tensor(U)

@@ -6,8 +6,8 @@ import gpflow
 import numpy as np
 import tensorflow as tf
 
-from ..core.random import fold_in
 from ..core.validation import finite_floats
+from ..models.streaming import memory_term
 from ..posteriors.optimal import optimal_of
 from .elbo import Elbo, row_terms
 from .objective import Batch, Objective, Terms
@@ -55,12 +55,9 @@ class WeightedBound(Objective):
         X, Y, weights = batch
         per_row, row_kl, kl = row_terms(model, (X, Y), num_samples, seed)
         num_data = float(X.shape[0] if model.num_data is None else model.num_data)
-        memory = getattr(model, "memory", None)
         if row_kl is not None:
             kl += num_data * tf.reduce_mean(weights * row_kl)
         # N/B sum_n w_n 1/S sum_s E log p(y_n | f_n)
+        # Rows before an update have no weights.
         first = num_data * tf.reduce_mean(weights * per_row)
-        if memory is not None:  # of earlier rows, which have no weights; as in the bound
-            S = model.num_samples if num_samples is None else num_samples
-            first += memory.expected_log_ratio(model, S, fold_in(seed, 3))
-        return first, kl
+        return first + memory_term(model, num_samples, seed), kl
