@@ -19,6 +19,7 @@ MIXES = [
     ("local", "global"),
     ("global", "local"),
     ("prior", "local", "full"),
+    ("half", "half"),
 ]
 """Kinds of posteriors of the layers of deep GPs whose functions are drawn."""
 
@@ -28,8 +29,8 @@ def random_posterior(
 ) -> gi.posteriors.Posterior:
     """A posterior of a kind away from every symmetry.
 
-    :param kind: "global", "full" (global with a full precision), "free" (a free Gaussian at the
-        global inducing points), "local" or "prior".
+    :param kind: "global", "full" (global with a full precision), "half" (global beside points of
+        its own), "free" (a free Gaussian at the global inducing points), "local" or "prior".
     """
     if kind == "global":
         return gi.posteriors.GlobalInducing(
@@ -46,6 +47,14 @@ def random_posterior(
             pseudo_outputs=rng.normal(size=(M, P)),
             pseudo_precision=T @ T.T,
             precision="full",
+        )
+    if kind == "half":
+        return gi.posteriors.GlobalInducing(
+            M + 2,
+            P,
+            pseudo_outputs=rng.normal(size=(M + 2, P)),
+            pseudo_precision=np.exp(rng.normal(size=M + 2)),
+            inducing_inputs=rng.normal(size=(2, D)),
         )
     if kind == "free":
         return gi.posteriors.FullGaussian(
@@ -96,7 +105,7 @@ def random_deep_gp(
                 mean_function=mean if mean_functions else None,
             )
         )
-    uses_global = any(kind in ("global", "full", "free") for kind in kinds)
+    uses_global = any(kind in ("global", "full", "half", "free") for kind in kinds)
     return gi.models.DeepGP(
         layers,
         likelihood or gpflow.likelihoods.Gaussian(noise),

@@ -226,11 +226,11 @@ def test_the_guide_has_the_forms_and_the_budget_of_the_results():
     names: dict = {}
     exec(re.search(r"^forms = \{.*?^\}$", guide, re.M | re.S)[0], names)
     forms, usual = names["forms"], METHODS["dgp-global-2"].settings
-    assert forms.pop("default") == {} and len(forms) == 3
+    assert forms.pop("default") == {} and len(forms) == 4
     for form, arguments in forms.items():
         settings = METHODS[f"dgp-global-2-{form}"].settings
         assert {key: one for key, one in settings.items() if usual.get(key) != one} == arguments
-    assert "`dgp-global-2-whitened` and `dgp-global-2-full`" in guide
+    assert "`dgp-global-2-full` and `dgp-global-2-unshared-own`" in guide
     rate, steps = STANDARD.learning_rate, f"{STANDARD.steps:_}"
     assert f"rate = gi.training.LinearTail({rate}, {steps}) " in guide
     said = f'"batch_size": {STANDARD.batch_size}, "kl_warmup": {STANDARD.kl_warmup}'

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import gpflow
 import numpy as np
+from gpflow.base import Parameter
 from gpflow.kernels import Kernel, MultioutputKernel, SquaredExponential
 from gpflow.likelihoods import Gaussian, Likelihood
 
@@ -15,6 +16,7 @@ from ..core.validation import (
     non_negative_integer,
     numpy_seed,
     positive_integer,
+    share_below_one,
     shown,
     true_or_false,
 )
@@ -26,9 +28,11 @@ from ..posteriors import Optimal, Posterior
 from .layer_starts import (
     LESS_LONG,
     LONG,
+    GlobalForm,
     Inference,
     hidden_from_inputs,
     hidden_from_targets,
+    own_of,
     posterior_of,
     regression_on_targets,
 )
@@ -62,6 +66,7 @@ def build_deep_gp(
     hidden_start: Literal["inputs", "targets"] = "inputs",
     shared_precision: bool = True,
     whiten: bool = False,
+    own_share: float = 0.0,
     kernel: Kernel | Callable[[int], Kernel] | Sequence[Kernel] | None = None,
     likelihood: Likelihood | None = None,
     latent_dim: int = 0,
@@ -122,6 +127,10 @@ def build_deep_gp(
     :param whiten: True for whitened pseudo-outputs in hidden layers with global inducing points, as
         those of local GP layers always are: see :class:`~gpflow_gi.posteriors.GlobalInducing`. No
         effect otherwise. Try both, and keep the better bound: see the page on results.
+    :param own_share: the share of the M inducing points that each layer with global ones has for
+        itself, from 0 to less than 1. Own points start where the layers below send them, and are
+        learned at their layer; the model's inducing inputs are the others, at least one. See
+        :class:`~gpflow_gi.posteriors.GlobalInducing`.
     :param kernel: a function from the number of inputs to a GPflow kernel, a kernel to be copied
         for every layer, or a list with one kernel per layer. By default a squared exponential with
         one lengthscale per input.
@@ -171,6 +180,7 @@ def build_deep_gp(
         )
     shared = true_or_false("shared_precision", shared_precision)
     whiten = true_or_false("whiten", whiten)
+    own_share = share_below_one("own_share", own_share)
     is_zero = mean_function == "zero"
     from_targets = _starts_from_targets(hidden_start, is_zero, likelihood, Y, output_dim)
     usual_width = output_dim if from_targets else min(D, LARGEST_HIDDEN_DIM)
@@ -190,42 +200,40 @@ def build_deep_gp(
     if set(methods) == {"prior"}:
         num_inducing = 1  # no inducing points are kept
     U = centres(X, num_inducing, seed)
+    is_global = bool({"global", "full"} & set(methods))
+    num_own = min(round(own_share * len(U)), len(U) - 1)
     layers: list[Any] = []
     F, Z = X, U  # rows and inducing points below a layer, if every layer were its mean
     if latent_dim:
         latents = LatentVariableLayer(latent_dim, num_data=len(X))
         latents.connect(X.shape[1], len(U))
-        F, Z = (
-            np.hstack([rows, np.asarray(h)])
-            for rows, h in ((X, latents.q_mu), (U, latents.inducing_latents))
-        )
+        H = np.asarray(latents.inducing_latents)
+        F, Z = np.hstack([X, np.asarray(latents.q_mu)]), np.hstack([U, H])
+        latents.inducing_latents = Parameter(H[: len(U) - num_own])
         layers.append(latents)
     below = methods[:-1], kernels[:-1], F, Z
+    form = GlobalForm(shared, whiten, num_own)
     if from_targets:
-        hidden, F, Z = hidden_from_targets(
-            *below, Y, likelihood, output_dim, shared=shared, whiten=whiten
-        )
+        hidden, F, Z = hidden_from_targets(*below, Y, likelihood, output_dim, form)
     else:
-        hidden, F, Z = hidden_from_inputs(
-            *below, width, has_mean=not is_zero, shared=shared, whiten=whiten
-        )
+        hidden, F, Z = hidden_from_inputs(*below, width, form, has_mean=not is_zero)
     layers += hidden
-    is_global = bool({"global", "full"} & set(methods))
     if methods[-1] == "optimal":
         # Above a layer that follows the prior, inducing inputs drawn with the rows know where
         # these are; the means of the rows alone do not.
         is_global |= "prior" in methods
-        where: dict[str, Any] = {"num_inducing": len(Z)} if is_global else {"inducing_inputs": Z}
-        posterior: Posterior = Optimal(X, Y, likelihood, **where)
+        own = own_of(Z, num_own) if is_global else Z
+        posterior: Posterior = Optimal(X, Y, likelihood, num_inducing=len(Z), inducing_inputs=own)
     else:
         V, Lambda = regression_on_targets(kernels[-1], Z, F, Y, likelihood, output_dim)
-        posterior = posterior_of(methods[-1], kernels[-1], Z, V, Lambda, "full")
+        form = GlobalForm(num_own=num_own)
+        posterior = posterior_of(methods[-1], kernels[-1], Z, V, Lambda, "full", form)
     layers.append(GPLayer(kernels[-1], output_dim, posterior))
     return DeepGP(
         layers,
         likelihood,
         num_data=len(X),
-        inducing_inputs=U if is_global else None,
+        inducing_inputs=U[: len(U) - num_own] if is_global else None,
         num_samples=num_samples,
         missing=missing,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -33,6 +34,26 @@ LONG = 5.0
 LESS_LONG = 3.0
 """The same of the last layer, which is to bend sooner."""
 
+
+@dataclass(frozen=True)
+class GlobalForm:
+    """The form of layers with global inducing points."""
+
+    shared: bool = True
+    """True if all units share one pseudo-precision."""
+
+    whiten: bool = False
+    """True for whitened pseudo-outputs."""
+
+    num_own: int = 0
+    """K, the number of a layer's own inducing points, the last of its M."""
+
+
+def own_of(Z: np.ndarray, num_own: int) -> np.ndarray | None:
+    """The last K of a layer's inducing inputs [M, D]; None if there are no points of its own."""
+    return Z[-num_own:] if num_own else None
+
+
 _NO_START = (
     "The kernel matrix of the inducing points cannot be factorised: rounding makes it singular, as "
     "where columns of X lie far from zero. Standardise them (gpflow_gi.datasets.Standardiser), or "
@@ -46,18 +67,16 @@ def hidden_from_inputs(
     F: np.ndarray,
     Z: np.ndarray,
     width: int,
+    form: GlobalForm,
     *,
     has_mean: bool,
-    shared: bool,
-    whiten: bool,
 ) -> tuple[list[GPLayer], np.ndarray, np.ndarray]:
     """Hidden layers that start near a linear map of their inputs.
 
     :param F: rows below them, [N, D].
     :param Z: inducing points below them, [M, D].
+    :param form: the form of global layers.
     :param has_mean: True if the map is the mean function, False if pseudo-outputs stand for it.
-    :param shared: True if the units of a global layer share one precision.
-    :param whiten: True for whitened pseudo-outputs of global layers.
     :return: the layers; rows [N, width] and inducing points [M, width] above them.
     """
     layers: list[GPLayer] = []
@@ -65,9 +84,7 @@ def hidden_from_inputs(
         W = linear_map(F, width)
         V = np.zeros((len(Z), width)) if has_mean else Z @ W
         Lambda = HIDDEN_PRECISION * np.eye(len(Z))
-        posterior = posterior_of(
-            method, kernel, Z, V, Lambda, "diagonal", shared=shared, whiten=whiten
-        )
+        posterior = posterior_of(method, kernel, Z, V, Lambda, "diagonal", form)
         mean_function = mean_function_of(W) if has_mean else None
         layers.append(GPLayer(kernel, width, posterior, mean_function=mean_function))
         F, Z = F @ W, Z @ W
@@ -82,9 +99,7 @@ def hidden_from_targets(
     Y: np.ndarray,
     likelihood: Likelihood,
     output_dim: int,
-    *,
-    shared: bool,
-    whiten: bool,
+    form: GlobalForm,
 ) -> tuple[list[GPLayer], np.ndarray, np.ndarray]:
     """Hidden layers of mean zero: the regression onto the targets, then the identity.
 
@@ -94,26 +109,21 @@ def hidden_from_targets(
 
     :param F: rows below them, [N, D].
     :param Z: inducing points below them, [M, D].
-    :param shared: True if the units of a global layer share one precision.
-    :param whiten: True for whitened pseudo-outputs of global layers.
+    :param form: the form of global layers.
     :return: the layers; rows [N, P] and inducing points [M, P] above them.
     """
     layers: list[GPLayer] = []
     for method, kernel in zip(methods, kernels, strict=True):
         if not layers:
             V, Lambda = regression_on_targets(kernel, Z, F, Y, likelihood, output_dim)
-            posterior = posterior_of(
-                method, kernel, Z, V, Lambda, "full", shared=shared, whiten=whiten
-            )
+            posterior = posterior_of(method, kernel, Z, V, Lambda, "full", form)
             start = GlobalInducing(
                 *V.shape, pseudo_outputs=V, pseudo_precision=Lambda, precision="full"
             )
             F, Z = _means(kernel, Z, start, F, Z)
         else:
             Lambda = IDENTITY_PRECISION * np.eye(len(Z))
-            posterior = posterior_of(
-                method, kernel, Z, Z, Lambda, "diagonal", shared=shared, whiten=whiten
-            )
+            posterior = posterior_of(method, kernel, Z, Z, Lambda, "diagonal", form)
         layers.append(GPLayer(kernel, output_dim, posterior))
     return layers, F, Z
 
@@ -172,24 +182,23 @@ def posterior_of(
     V: np.ndarray,
     Lambda: np.ndarray,
     precision: Literal["diagonal", "full"],
-    *,
-    shared: bool = True,
-    whiten: bool = False,
+    form: GlobalForm,
 ) -> Posterior:
     """The posterior whose q(z) is the regression on pseudo-outputs V [M, P] at inputs Z [M, D].
 
-    :param Lambda: their precision, [M, M].
-    :param shared: True if all outputs of a global layer share it; False if each starts with a copy.
-    :param whiten: True for whitened pseudo-outputs of a global layer.
+    :param Lambda: their precision, [M, M]; outputs of a global layer that do not share it start
+        with a copy each.
+    :param form: the form of global layers.
     """
     M, P = V.shape
+    own = own_of(Z, form.num_own)
     if method == "prior":
         return Prior()
     if method == "global":
-        if whiten:
+        if form.whiten:
             V = np.linalg.solve(_factor(kernel, Z), V)
         start = Lambda if precision == "full" else np.diag(Lambda)
-        if not shared:
+        if not form.shared:
             start = np.tile(start, (P, *[1] * start.ndim))
         return GlobalInducing(
             M,
@@ -197,8 +206,9 @@ def posterior_of(
             pseudo_outputs=V,
             pseudo_precision=start,
             precision=precision,
-            shared=shared,
-            whiten=whiten,
+            shared=form.shared,
+            whiten=form.whiten,
+            inducing_inputs=own,
         )
     # q(z) = N(B^-1 L^T Lambda V, B^-1) with B = I + L^T Lambda L
     L = _factor(kernel, Z)
@@ -210,7 +220,7 @@ def posterior_of(
     q_mu = np.linalg.solve(B, L.T @ Lambda @ V)
     roots = np.tile(q_sqrt, (P, 1, 1))
     if method == "full":
-        return FullGaussian(M, q_mu=q_mu, q_sqrt=roots)
+        return FullGaussian(M, q_mu=q_mu, q_sqrt=roots, inducing_inputs=own)
     return LocalInducing(Z, P, q_mu=q_mu, q_sqrt=roots)
 
 

@@ -1,6 +1,6 @@
 """A sparse Gaussian process from data and a few words."""
 
-from typing import Any
+from typing import Any, cast
 
 import gpflow
 
@@ -29,12 +29,13 @@ def build_sparse_gp(X: Any, Y: Any, num_inducing: int = 100, *, seed: int = 0) -
         X, Y, num_layers=1, inference="local", num_inducing=num_inducing, seed=seed
     )
     (layer,) = start.layers
+    posterior = cast(LocalInducing, layer.posterior)
     return gpflow.models.SVGP(
         layer.kernel,
         start.likelihood,
-        layer.posterior.inducing_inputs.numpy(),
-        q_mu=layer.posterior.q_mu.numpy(),
-        q_sqrt=layer.posterior.q_sqrt.numpy(),
+        posterior.inducing_inputs.numpy(),
+        q_mu=posterior.q_mu.numpy(),
+        q_sqrt=posterior.q_sqrt.numpy(),
         num_data=start.num_data,
         num_latent_gps=layer.output_dim,
     )

@@ -196,6 +196,20 @@ def _deep_gps_with_a_covariance_of_each_unit() -> list[Method]:
     ]
 
 
+def _deep_gps_with_own_inducing_points() -> list[Method]:
+    """Half of each layer's inducing points are its own; the others go through all layers."""
+    return [
+        replace(
+            method,
+            name=f"{method.name}-own",
+            title=f"{method.title}, half of the inducing points of each layer its own",
+            settings={**method.settings, "own_share": 0.5},
+        )
+        for method in _deep_gps_with_a_covariance_of_each_unit()
+        if not method.name.endswith("whitened")
+    ]
+
+
 def _with_divided_rows() -> list[Method]:
     """Global inducing points whose rows of a step are divided among four draws, not one.
 
@@ -204,6 +218,7 @@ def _with_divided_rows() -> list[Method]:
     deep_gps = (*_deep_gps(), *_deep_gps_of_mean_zero())
     of_one_precision = [method for method in deep_gps if "global" in method.name]
     of_each_unit = _deep_gps_with_a_covariance_of_each_unit()
+    with_own_points = _deep_gps_with_own_inducing_points()
     names = "bnn-global", "bnn-factorised-global"
     networks = [method for method in _networks() if method.name in names]
     return [
@@ -217,16 +232,17 @@ def _with_divided_rows() -> list[Method]:
                 "objective": {"name": "Elbo", "divide_rows": True},
             },
         )
-        for method in (*of_one_precision, *of_each_unit, *networks)
+        for method in (*of_one_precision, *of_each_unit, *with_own_points, *networks)
     ]
 
 
 def _deep_gps_with_an_optimal_last_layer() -> list[Method]:
     """Deep GPs whose last layer has its optimal posterior, given all rows and the layers below."""
     regression = TITSIAS.split(";")[0]
+    of_each_unit = _deep_gps_with_a_covariance_of_each_unit()
+    with_own_points = _deep_gps_with_own_inducing_points()
     below: dict[str, Mapping[str, Any]] = {
-        method.name: method.settings
-        for method in (*_deep_gps(), *_deep_gps_with_a_covariance_of_each_unit())
+        method.name: method.settings for method in (*_deep_gps(), *of_each_unit, *with_own_points)
     }
     return [
         Method(
@@ -245,6 +261,7 @@ def _deep_gps_with_an_optimal_last_layer() -> list[Method]:
             (f"global-{num_layers}-unshared", "global", "a precision of each unit"),
             (f"global-{num_layers}-whitened", "global", "a precision of each unit, whitened"),
             (f"global-{num_layers}-full", "full", "free Gaussians in hidden layers"),
+            (f"global-{num_layers}-full-own", "full", "the same, half of the points own"),
         )
     ]
 
@@ -482,6 +499,7 @@ METHODS: dict[str, Method] = {
         *_deep_gps(),
         *_deep_gps_of_mean_zero(),
         *_deep_gps_with_a_covariance_of_each_unit(),
+        *_deep_gps_with_own_inducing_points(),
         *_with_divided_rows(),
         *_deep_gps_with_an_optimal_last_layer(),
         *_by_chains(),

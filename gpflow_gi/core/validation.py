@@ -74,6 +74,17 @@ def non_negative_number(name: str, value: Any) -> float:
     return number
 
 
+def share_below_one(name: str, value: Any) -> float:
+    """`value` as a float.
+
+    :raises ValueError: if it is not a number from 0 to below 1.
+    """
+    share = non_negative_number(name, value)
+    if share >= 1:
+        raise ValueError(f"{name} must be below 1, but is {share:g}.")
+    return share
+
+
 def probability(name: str, value: Any) -> float:
     """`value` as a float.
 

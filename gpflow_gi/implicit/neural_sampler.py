@@ -11,7 +11,7 @@ import tensorflow as tf
 from ..core.perceptron import Perceptron
 from ..core.process import Functions, Process
 from ..core.random import fold_in, standard_normal, start_seed
-from ..core.validation import non_negative_number, positive_integer, widths_of_layers
+from ..core.validation import positive_integer, share_below_one, widths_of_layers
 from ..kernels.nonlinearities import Nonlinearity, as_nonlinearity
 
 
@@ -66,7 +66,7 @@ class NeuralSampler(Process):
         super().__init__(input_dim, output_dim, seed)
         self.noise_dim = positive_integer("noise_dim", noise_dim)
         self.rank = None if rank is None else positive_integer("rank", rank)
-        self.dropout_rate = check_dropout_rate(dropout_rate)
+        self.dropout_rate = share_below_one("dropout_rate", dropout_rate)
         widths, function = widths_of_layers(widths), as_nonlinearity(nonlinearity)
         start = start_seed(self.seed)
         D, P, noise = self.input_dim, self.output_dim, self.noise_dim
@@ -116,14 +116,3 @@ class NeuralSampler(Process):
         kept = 1.0 - self.dropout_rate
         uniform = tf.random.stateless_uniform(shape, seed, dtype=gpflow.default_float())
         return tf.cast(uniform < kept, uniform.dtype) / kept
-
-
-def check_dropout_rate(rate: Any) -> float:
-    """The rate as a float.
-
-    :raises ValueError: if it is not a number from 0 to below 1.
-    """
-    rate = non_negative_number("dropout_rate", rate)
-    if rate >= 1:
-        raise ValueError(f"dropout_rate must be below 1, but is {rate:g}.")
-    return float(rate)

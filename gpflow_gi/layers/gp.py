@@ -327,8 +327,10 @@ class GPLayerDraw(LayerDraw):
 
     def _last_values(self, X: tf.Tensor) -> tf.Tensor:
         """The values at `X`, the last inputs on which the draws are conditioned."""
-        values = [draw.basis.design_times(draw.z) for draw in self._draws]
-        return self._layer.mean(X) + self._layer.mix(tf.concat(values, axis=-1))
+        values = tf.concat([draw.basis.design_times(draw.z) for draw in self._draws], axis=-1)
+        if values.shape[-2] != X.shape[-2]:
+            values = values[..., : X.shape[-2], :]  # inducing inputs of the layer's own follow X
+        return self._layer.mean(X) + self._layer.mix(values)
 
     def function(self, num_features: int, seed: tf.Tensor) -> GPLayerFunction:
         functions = [

@@ -67,7 +67,8 @@ def _parts(layer: Layer, below: Shape | None) -> Iterable[str]:
         yield "encoder" if layer.encoder else "free" if layer.num_data else "prior"
         yield str(_of(layer))
         return
-    yield type(layer.posterior).__name__
+    own = layer.posterior.num_own if layer.uses_global_inducing else 0
+    yield type(layer.posterior).__name__ + (f", {own} points of its own" if own else "")
     prior = next(
         getattr(layer, name) for name in ("kernel", "process", "prior") if hasattr(layer, name)
     )

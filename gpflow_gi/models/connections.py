@@ -225,20 +225,23 @@ def _connect_layer(
     posterior = layer.posterior
     if posterior.uses_global_inducing and num_inducing is None:
         raise ValueError(f"{name} needs the model's inducing_inputs, but they were not given.")
-    if posterior.uses_global_inducing and posterior.num_inducing != num_inducing:
+    own = posterior.num_own
+    if posterior.uses_global_inducing and posterior.num_inducing != (num_inducing or 0) + own:
+        beside = f" and the layer has {own} of its own" if own else ""
         raise ValueError(
             f"{name} has num_inducing={posterior.num_inducing}, but the model's inducing_inputs "
-            f"have {num_inducing} rows; they must be equal."
+            f"have {num_inducing} rows{beside}; "
+            + ("num_inducing must be their sum." if own else "they must be equal.")
         )
-    Z = getattr(posterior, "inducing_inputs", None)
+    Z = posterior.inducing_inputs
     if Z is not None:
-        own = tuple(Z.shape[1:])
-        if shape is not None and not _is_compatible(own, shape):
+        takes = tuple(Z.shape[1:])
+        if shape is not None and not _is_compatible(takes, shape):
             raise ValueError(
-                f"{name} has inducing inputs of {_columns(own)}, but gets {_columns(shape)} from "
+                f"{name} has inducing inputs of {_columns(takes)}, but gets {_columns(shape)} from "
                 "below."
             )
-        shape = shape or own
+        shape = shape or takes
     if shape is not None:
         try:
             layer.check_inputs(*shape)

@@ -290,8 +290,8 @@ class DeepGP(LatentBounds):
         :param seed: of these rows, an integer from 0 to 2^32 - 1.
         :return: a copy of the model, with more inducing points, and ``num_data`` N'.
         :raises ValueError: if the data do not fit, if a layer is not a Gaussian process without
-            mixing and with a GlobalInducing posterior of one precision and pseudo-outputs that are
-            not whitened, or if a number is not a positive integer.
+            mixing and with a GlobalInducing posterior of one precision, pseudo-outputs that are not
+            whitened and no inducing inputs of its own, or if a number is not a positive integer.
         """
         check_can_update(self)
         X, _ = self.check_data(data)

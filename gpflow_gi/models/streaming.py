@@ -40,6 +40,11 @@ def check_can_update(model: Any) -> None:
             )
         if layer.mixing is not None:
             raise ValueError(f"update needs layers without mixing, but layer {i} has it.")
+        if layer.posterior.num_own:
+            raise ValueError(
+                "update needs layers without inducing inputs of their own, but layer "
+                f"{i} has {layer.posterior.num_own}. Build the model with own_share=0."
+            )
         if not layer.posterior.shared:
             raise ValueError(
                 "update needs one precision for all outputs of a layer, but layer "

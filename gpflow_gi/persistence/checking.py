@@ -16,9 +16,10 @@ from ..core.validation import (
     output_shape,
     positive_integer,
     positive_number,
+    share_below_one,
     true_or_false,
 )
-from ..implicit.neural_sampler import NeuralSampler, check_dropout_rate
+from ..implicit.neural_sampler import NeuralSampler
 from ..inference import (
     Gaussian,
     Implicit,
@@ -203,6 +204,7 @@ def _check_columns(kernel: Any, columns: int) -> None:
 
 def _check_layer(layer: Layer) -> None:
     posterior: Any = layer.posterior
+    _check_own_inputs(posterior)
     output = layer.output_shape
     sizes = output if len(output) > 1 else output[0]
     if isinstance(layer, WeightLayer):
@@ -273,8 +275,18 @@ def _check_optimal(posterior: Optimal) -> None:
     M = posterior.num_inducing
     if M is not None:
         positive_integer("num_inducing", M)
-    if posterior.inducing_inputs is not None:
+    if posterior.inducing_inputs is not None and not posterior.uses_global_inducing:
         _check_shape("inducing_inputs", posterior.inducing_inputs, (M, None))
+
+
+def _check_own_inputs(posterior: Any) -> None:
+    Z = getattr(posterior, "inducing_inputs", None)
+    if Z is None:
+        return
+    is_image = len(getattr(Z, "shape", ())) == 4
+    _check_shape("inducing_inputs", Z, (None,) * (4 if is_image else 2))
+    if not 0 < len(Z.numpy()) <= positive_integer("num_inducing", posterior.num_inducing):
+        raise ValueError("a layer has more inducing inputs of its own than inducing points")
 
 
 def _check_local(posterior: LocalInducing) -> None:
@@ -311,7 +323,7 @@ def _check_process(process: Process) -> None:
     D, P = (positive_integer(name, getattr(process, name)) for name in ("input_dim", "output_dim"))
     numpy_seed("seed", process.seed)
     if isinstance(process, NeuralSampler):
-        check_dropout_rate(process.dropout_rate)
+        share_below_one("dropout_rate", process.dropout_rate)
     values = process.functions(2, process.own_seed)(tf.zeros([3, D], gpflow.default_float()))
     if values.shape != (2, 3, P):
         raise ValueError("a process draws functions with the wrong number of outputs")

@@ -1,12 +1,16 @@
 """The interface between layers and approximate posteriors."""
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import gpflow
 import tensorflow as tf
+from gpflow.base import Parameter
 
 from ..core.basis import Basis
 from ..core.gaussians import WhitenedGaussian
+from ..core.linalg import concat_rows, flat_rows
+from ..core.validation import finite_array
 
 
 class Posterior(gpflow.Module, ABC):
@@ -26,7 +30,10 @@ class Posterior(gpflow.Module, ABC):
     """True if q(z) depends on the inducing activations from the layer below."""
 
     num_inducing: int | None
-    """M, or None if the posterior has no pseudo-data."""
+    """M, with the layer's own inducing points; None if the posterior has no pseudo-data."""
+
+    inducing_inputs: Parameter | None = None
+    """The layer's own inducing inputs, [K, D] or images [K, H, W, C]; None if it has none."""
 
     rows: tf.Tensor | None = None
     """Rows of the data, [N, D], if q(z) depends on their activations: for the last layer of a
@@ -36,8 +43,13 @@ class Posterior(gpflow.Module, ABC):
     """P, or (H, W, P) of a convolution's images; None if any number is possible."""
 
     @property
+    def num_own(self) -> int:
+        """K, the number of the layer's own inducing points: those that are not from below."""
+        return 0 if self.inducing_inputs is None else int(self.inducing_inputs.shape[0])
+
+    @property
     def has_own_inputs(self) -> bool:
-        """True if the basis is at M inputs of the posterior itself, not at those from below."""
+        """True if the basis is at inputs of the posterior alone, and none is from below."""
         return self.num_inducing is not None and not self.uses_global_inducing
 
     def bind(self, num_weights: int | None, output_dim: int) -> None:
@@ -50,13 +62,16 @@ class Posterior(gpflow.Module, ABC):
         return None
 
     def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
-        """The inputs of the layer's basis or of its pseudo-data: U, or its own inputs.
+        """The inputs of the layer's basis or of its pseudo-data: U, its own inputs Z, or both.
 
-        :param U: inducing activations from below, [M, D] or [S, M, D]; empty, [0, D], if no layer
-            from here on needs them.
-        :return: [M, D] or [S, M, D].
+        :param U: inducing activations from below, [M - K, D] or [S, M - K, D]; empty, [0, D], if
+            no layer from here on needs them.
+        :return: [U, Z], or Z alone if q(z) does not depend on U: [M, D] or [S, M, D].
         """
-        return U
+        if self.inducing_inputs is None:
+            return U
+        Z = flat_rows(tf.convert_to_tensor(self.inducing_inputs))
+        return concat_rows(U, Z) if self.uses_global_inducing else Z
 
     def sample_outputs(self, num_samples: int | None, seed: tf.Tensor) -> tf.Tensor:
         """Draw the layer's values at the basis' inputs, for posteriors that do.
@@ -92,3 +107,22 @@ def check_new(posterior: Posterior) -> None:
             f"posterior is {type(posterior).__name__} and belongs to another layer already; make a "
             "new one."
         )
+
+
+def own_inputs(inducing_inputs: Any, num_inducing: int) -> Parameter | None:
+    """The inducing inputs of a layer that has global ones too.
+
+    :param inducing_inputs: initial Z, [K, D] or images [K, H, W, C]; None for none.
+    :param num_inducing: M, more than K.
+    :raises ValueError: if Z is not finite or of another shape, or has M or more rows.
+    """
+    if inducing_inputs is None:
+        return None
+    Z = finite_array("inducing_inputs", inducing_inputs, (None, None), images=True)
+    if len(Z) >= num_inducing:
+        raise ValueError(
+            f"inducing_inputs has {len(Z)} rows, the layer's own among its num_inducing="
+            f"{num_inducing} points: at least one point must come from below. For a layer with "
+            "its own points alone use LocalInducing."
+        )
+    return Parameter(Z)

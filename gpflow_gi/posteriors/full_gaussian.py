@@ -7,7 +7,7 @@ from typing import Any
 from ..core.basis import Basis
 from ..core.gaussians import FreeGaussian, WhitenedGaussian
 from ..core.validation import positive_integer
-from .base import Posterior, check_new
+from .base import Posterior, check_new, own_inputs
 from .free_parameters import free_parameters
 
 
@@ -39,20 +39,34 @@ class FullGaussian(Posterior):
     output_dim = None
 
     def __init__(
-        self, num_inducing: int | None = None, *, q_mu: Any = None, q_sqrt: Any = None
+        self,
+        num_inducing: int | None = None,
+        *,
+        q_mu: Any = None,
+        q_sqrt: Any = None,
+        inducing_inputs: Any = None,
     ) -> None:
         """Set the start, which is checked when a layer takes the posterior: see :meth:`bind`.
 
-        :param num_inducing: M, the number of inducing points of the model, for a GP layer; None for
-            a layer of weights.
+        :param num_inducing: M, the number of inducing points, for a GP layer: those of the model,
+            and K of the layer's own; None for a layer of weights.
         :param q_mu: [K, P]. Zero by default.
         :param q_sqrt: lower triangular, [P, K, K]. The identity by default, which makes q the
             prior.
-        :raises ValueError: if `num_inducing` is neither a positive integer nor None.
+        :param inducing_inputs: initial Z, the layer's own inducing inputs, [K, D] with K < M; see
+            :class:`GlobalInducing`. None by default.
+        :raises ValueError: if `num_inducing` is neither a positive integer nor None; or if Z is not
+            finite, of another shape, has M or more rows, or is given without M.
         """
         super().__init__()
         if num_inducing is not None:
             self.num_inducing = positive_integer("num_inducing", num_inducing)
+            self.inducing_inputs = own_inputs(inducing_inputs, self.num_inducing)
+        elif inducing_inputs is not None:
+            raise ValueError(
+                "inducing_inputs are for a GP layer, which needs num_inducing too: the number of "
+                "its inducing points, with these."
+            )
         self._start = (q_mu, q_sqrt)
 
     @property

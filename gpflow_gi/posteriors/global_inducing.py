@@ -7,7 +7,7 @@ import tensorflow as tf
 from ..core.basis import Basis
 from ..core.gaussians import WhitenedGaussian
 from ..core.validation import true_or_false
-from .base import Posterior
+from .base import Posterior, own_inputs
 from .pseudo_data import PrecisionKind, PseudoData
 
 
@@ -21,7 +21,13 @@ class GlobalInducing(PseudoData, Posterior):
     The pseudo-outputs are those of f - m, the layer without its mean function, like the targets of
     a regression after subtraction of the mean: V = 0 means f = m.
 
-    ``pseudo_outputs``, V, and ``pseudo_precision``, Lambda, are its parameters. With
+    Some of the pseudo-inputs can be the layer's own: with ``inducing_inputs`` the regression is on
+    pseudo-data at [U, Z], of which only U, the activations from below, go on to the next layer.
+    Those of a layer above the first need not lie where the layers below send the model's inducing
+    inputs. Without any U this is :class:`LocalInducing`.
+
+    ``pseudo_outputs``, V, and ``pseudo_precision``, Lambda, are its parameters, and so is
+    ``inducing_inputs``, Z, if it is given. With
     ``whiten=True`` the first is v, and V = L v with the Cholesky factor L of the kernel matrix at
     the pseudo-inputs: the same posteriors where the pseudo-inputs are not sampled, as in the first
     layer of a deep GP, with other steps of training.
@@ -45,10 +51,12 @@ class GlobalInducing(PseudoData, Posterior):
         precision: PrecisionKind = "diagonal",
         shared: bool = True,
         whiten: bool = False,
+        inducing_inputs: Any = None,
     ) -> None:
         """Set up the pseudo-data.
 
-        :param num_inducing: M, the number of inducing points of the model.
+        :param num_inducing: M, the number of inducing points: those of the model, and K of the
+            layer's own.
         :param output_dim: P, the number of outputs of the layer; for a convolution the shape of
             its output images, (H, W, P) with P filters.
         :param pseudo_outputs: initial V, [M, P] or [M, H, W, P], in the units of the layer's
@@ -61,6 +69,9 @@ class GlobalInducing(PseudoData, Posterior):
         :param shared: True if all outputs share one Lambda, as in the paper. Otherwise each has its
             own Lambda, [P, M] or [P, M, M], and its own factorisation: P times the work.
         :param whiten: True for pseudo-outputs L v; for GP layers.
+        :param inducing_inputs: initial Z, the layer's own inducing inputs, [K, D] with K < M, or
+            images [K, H, W, C], in the units of the layer's inputs. Their pseudo-outputs are the
+            last K rows of V. None by default.
         :raises ValueError: if a number is not a positive integer, if `precision` or `shared` is
             unknown or not possible for the outputs, if an array is not finite or of another shape,
             or if Lambda is not positive definite or beyond the bounds of
@@ -76,6 +87,7 @@ class GlobalInducing(PseudoData, Posterior):
             shared=shared,
         )
         self.whiten = true_or_false("whiten", whiten)
+        self.inducing_inputs = own_inputs(inducing_inputs, self.pseudo_outputs.shape[0])
 
     def bind(self, num_weights: int | None, output_dim: int) -> None:
         if self.whiten and num_weights is not None:

@@ -38,6 +38,7 @@ class ImplicitInducing(Posterior):
     has_density = False
     samples_outputs = True
     uses_global_inducing = False
+    inducing_inputs: Parameter
 
     def __init__(
         self,
@@ -64,9 +65,6 @@ class ImplicitInducing(Posterior):
         self.output_dim = _outputs_of(sampler, len(Z))
         self.sampler = sampler
         self.noise_variance = positive_number("noise_variance", noise_variance)
-
-    def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
-        return tf.convert_to_tensor(self.inducing_inputs)
 
     def sample_outputs(self, num_samples: int | None, seed: tf.Tensor) -> tf.Tensor:
         """Draw u ~ q(u).

@@ -2,12 +2,10 @@
 
 from typing import Any, cast
 
-import tensorflow as tf
 from gpflow.base import Parameter
 
 from ..core.basis import Basis
 from ..core.gaussians import FreeGaussian, WhitenedGaussian
-from ..core.linalg import flat_rows
 from ..core.validation import finite_array, output_shape
 from .base import Posterior
 from .free_parameters import free_parameters
@@ -36,6 +34,7 @@ class LocalInducing(Posterior):
     """
 
     uses_global_inducing = False
+    inducing_inputs: Parameter
 
     def __init__(
         self,
@@ -163,9 +162,6 @@ class LocalInducing(Posterior):
         if self.pseudo_data is None:
             raise AttributeError  # Python then asks __getattr__, which has the message
         return self.pseudo_data
-
-    def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
-        return flat_rows(tf.convert_to_tensor(self.inducing_inputs))
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
         if self.pseudo_data is not None:

@@ -47,7 +47,6 @@ class Optimal(Posterior):
     """
 
     num_inducing = None
-    inducing_inputs: Parameter | None = None
 
     # The model owns the likelihood.
     _TF_MODULE_IGNORED_PROPERTIES = frozenset(
@@ -69,12 +68,14 @@ class Optimal(Posterior):
         :param Y: targets, [N, P].
         :param likelihood: the model's likelihood, the same object: a Gaussian one with a constant
             variance.
-        :param num_inducing: M, the number of inducing points of the model, for a GP layer at these.
-        :param inducing_inputs: initial Z of a GP layer with inducing inputs of its own, [M, D'], in
-            the units of that layer's inputs. They are learned. A layer of weights has neither.
+        :param num_inducing: M, the number of inducing points of a GP layer: those of the model, and
+            K of the layer's own. With inducing points of its own alone it can be left out.
+        :param inducing_inputs: initial Z of a GP layer with inducing inputs of its own, [K, D'],
+            K <= M, in the units of that layer's inputs. They are learned. A layer of weights has
+            neither.
         :raises TypeError: if `likelihood` is not such a likelihood.
         :raises ValueError: if the data or Z are empty, not finite or of another shape, if
-            `num_inducing` is not a positive integer, or if it is given beside Z.
+            `num_inducing` is not a positive integer, or if Z has more rows.
         """
         super().__init__()
         if not isinstance(likelihood, Gaussian) or not isinstance(likelihood.variance, Parameter):
@@ -89,17 +90,19 @@ class Optimal(Posterior):
         self.rows: tf.Tensor = tf.constant(X)
         self._targets = tf.constant(Y)
         self.output_dim = Y.shape[1]
-        if num_inducing is not None and inducing_inputs is not None:
-            raise ValueError(
-                "num_inducing is for the model's inducing points, and inducing_inputs for points "
-                "of the layer itself: give one of the two."
-            )
         if num_inducing is not None:
             self.num_inducing = positive_integer("num_inducing", num_inducing)
         if inducing_inputs is not None:
             Z = finite_array("inducing_inputs", inducing_inputs, (None, None))
             self.inducing_inputs = Parameter(Z)
-            self.num_inducing = len(Z)
+            if self.num_inducing is None:
+                self.num_inducing = len(Z)
+            if len(Z) > self.num_inducing:
+                raise ValueError(
+                    f"inducing_inputs has {len(Z)} rows, the layer's own among its num_inducing="
+                    f"{num_inducing} points: there cannot be more. Raise num_inducing, or leave it "
+                    "out for a layer with its own points alone."
+                )
 
     @property
     def targets(self) -> tf.Tensor:
@@ -114,7 +117,7 @@ class Optimal(Posterior):
     @property
     def uses_global_inducing(self) -> bool:  # type: ignore[override]
         """True in a Gaussian process at the model's inducing points."""
-        return self.num_inducing is not None and self.inducing_inputs is None
+        return self.num_inducing is not None and self.num_own < self.num_inducing
 
     def bind(self, num_weights: int | None, output_dim: int) -> None:
         """Check that a Gaussian process has inducing points, and a layer of weights none.
@@ -134,9 +137,6 @@ class Optimal(Posterior):
                 "posterior is Optimal with inducing points, which are for a GPLayer; this layer "
                 "has weights. Leave them out."
             )
-
-    def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
-        return U if self.inducing_inputs is None else tf.convert_to_tensor(self.inducing_inputs)
 
     def q(
         self,

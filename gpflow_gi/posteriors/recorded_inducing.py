@@ -30,6 +30,7 @@ class RecordedInducing(Posterior):
     """
 
     uses_global_inducing = False
+    inducing_inputs: Parameter
     has_density = False
 
     def __init__(self, inducing_inputs: Any, values: Any) -> None:
@@ -58,9 +59,6 @@ class RecordedInducing(Posterior):
                 "posterior is a RecordedInducing, which holds draws at the inducing inputs of a "
                 "GPLayer. Give a layer of weights a Recorded posterior."
             )
-
-    def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
-        return tf.convert_to_tensor(self.inducing_inputs)
 
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
         states = middle_states(self.num_draws, num_samples)

@@ -35,6 +35,9 @@ def test_a_line_for_each_layer():
     counts = [int(line[7]) for line in said]
     assert sum(counts) + 1 + 10 * 3 == numbers_of(model)
     assert str(model) == repr(model)
+    model = gi.architectures.build_deep_gp(X, Y, num_inducing=10, own_share=0.3)
+    assert "with 7 global inducing inputs" in repr(model)
+    assert "2  GPLayer  3 -> 1  GlobalInducing, 3 points of its own  Squared" in repr(model)
 
 
 def test_networks_and_blocks_and_kernels_of_each_output():

@@ -100,6 +100,18 @@ MUTATIONS = [
     ),
     # ------------------------------------------------------------------------------- posteriors
     Mutation(
+        "the next layer gets the values at a layer's own inducing inputs",
+        "values = values[..., : X.shape[-2], :]",
+        "values = values[..., -X.shape[-2] :, :]",
+        "posteriors/test_own_inducing.py",
+    ),
+    Mutation(
+        "a layer's own inducing inputs before those from below",
+        "concat_rows(U, Z)",
+        "concat_rows(Z, U)",
+        "posteriors/test_own_inducing.py",
+    ),
+    Mutation(
         "no log-Jacobian of the rows' units",
         "slopes + (below - 1) * log_diagonal",
         "slopes - log_diagonal",
