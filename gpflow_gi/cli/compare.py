@@ -298,12 +298,14 @@ def run(options: argparse.Namespace) -> int:
         from gpflow_gi.persistence import SaveError, TableModel
 
     unwritten: ResultsFolderError | None = None
+    saved: set[str] = set()
     unsaved: list[str] = []
     num_ended = 0
 
     def save(name: str, model: TableModel) -> None:
         try:
             model.save(options.save / f"{name}.gi")
+            saved.add(name)
         except SaveError as error:
             unsaved.append(str(error))
             say_error(str(error), MISUSED)
@@ -338,7 +340,13 @@ def run(options: argparse.Namespace) -> int:
         return say_error(str(unwritten), MISUSED)
     print(f"\nThe numbers and the figures are in {out}{os.sep}", flush=True)
     if options.save:
-        print(f"The models are in {options.save}{os.sep}; next: gpflow-gi predict", flush=True)
+        if saved:
+            print(f"The models are in {options.save}{os.sep}; next: gpflow-gi predict", flush=True)
+        for name in (method.name for method in settings.methods()):
+            if name not in saved and (options.save / f"{name}.gi").exists():
+                print(
+                    f"{options.save / name}.gi is of an earlier run: this one saved no such model."
+                )
     if unsaved:
         return say_error(f"{len(unsaved)} models could not be saved: {unsaved[0]}", MISUSED)
     if not comparison.failures:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from types import SimpleNamespace
 
 import gpflow
@@ -150,6 +151,17 @@ def test_whatever_fails_is_a_row(comparing, monkeypatch, where):
     assert (last["training"] is None) == (where == "building")
     left = [one["name"] for one in numbers_in(comparing.out)["models"] if one["status"] == "done"]
     assert left == (["Sparse GP"] if where == "building" else [])
+
+
+def test_a_file_of_an_earlier_run_is_named(comparing, tmp_path):
+    """The folder may hold the model that has failed now, as it was trained before."""
+    models = tmp_path / "models"
+    models.mkdir()
+    for name in ("dgp-local", "unknown"):
+        (models / f"{name}.gi").write_text("a model")
+    run = comparing(fails, fails, fails, more=["--save", str(models)])
+    said = re.findall(r"(\S+) is of an earlier run: this one saved no such model", run.words)
+    assert said == [str(models / "dgp-local.gi")] and "The models are in" not in run.words
 
 
 def test_no_model_but_failures(comparing):
