@@ -154,8 +154,9 @@ class Gaussian(DensityPosterior):
 
     def why_no_density(self) -> str:
         return (
-            "The covariance of the posterior is of low rank, and so there is no density. Give the "
-            "Gaussian a diagonal beside its root, or compare by predict_log_density."
+            "The posterior has no density: its root is not square, so that the covariance may be "
+            "of low rank. Give the Gaussian a diagonal beside its root, or compare by "
+            "predict_log_density."
         )
 
 

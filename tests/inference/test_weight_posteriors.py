@@ -13,6 +13,7 @@ from gpflow_gi.inference.samples import stratified
 from gpflow_gi.layers import DenseLayer
 from gpflow_gi.models import DeepGP, NoDensityError
 from gpflow_gi.posteriors import Prior
+from gpflow_gi.priors import NealPrior, ScalePrior
 
 N, D, L, NOISE = 12, 2, 3, 0.2
 
@@ -192,3 +193,52 @@ def test_files_keep_them(network, rng, tmp_path, kind):
         loaded.predict_y(X, 6, seed=0), models[kind].predict_y(X, 6, seed=0), strict=True
     ):
         np.testing.assert_array_equal(one, other)
+
+
+def scaled(scale=1.0, noise=NOISE, prior=NealPrior, bend=1.0):
+    dense = gpflow.keras.tf_keras.layers.Dense(3, kernel_initializer="ones", dtype="float64")
+    dense.build([None, D])
+    layers = [dense, tf.nn.tanh, DenseLayer(3, 1, Prior(), prior=prior(scale=scale))]
+    for variable in dense.variables:
+        variable.assign(bend * variable)
+    return DeepGP(layers, gpflow.likelihoods.Gaussian(noise), num_data=N)
+
+
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        ({"scale": 0.5}, "scale of the prior of layer 3 is 1.0 in the first .* 0.5 in component 3"),
+        ({"noise": 0.3}, r"variance of the likelihood is 0\.2"),
+        ({"prior": ScalePrior}, "the type of the prior of layer 3 is NealPrior"),
+        ({"bend": 2.0}, "variable 1 of layer 1 is an array"),
+    ],
+)
+def test_a_mixture_is_of_one_network(change, difference):
+    """Draws of another one have other units, and would be read in those of the first."""
+    posteriors = []
+    for model in (scaled(), scaled(), scaled(**change)):
+        size = gi.inference.WeightSpace(model).size
+        posteriors.append(Gaussian(model, np.zeros(size), diagonal=np.ones(size)))
+    if "prior" not in change:
+        assert Mixture(posteriors[:2]).space.size == size
+        with pytest.raises(ValueError, match=difference):
+            Mixture(posteriors)
+    else:  # it has a coordinate of its own
+        with pytest.raises(ValueError, match=r"have \[4, 5\] coordinates"):
+            Mixture(posteriors)
+
+
+def test_laplace_approximations_that_chose_their_scales_cannot_be_mixed(network, data):
+    found = gi.inference.laplace(network, data, prior_precision="marginal likelihood", steps=20)
+    own = [Gaussian(network, np.zeros(L), diagonal=np.ones(L)), found.weight_samples]
+    with pytest.raises(ValueError, match=r"scale of the prior of layer 1.*prior_precision='model'"):
+        Mixture(own)
+    with pytest.raises(ValueError, match="all of a network or all of a target"):
+        target = gi.inference.Target(L, lambda theta: -tf.reduce_sum(theta**2, axis=1))
+        Mixture([own[0], Gaussian(target, np.zeros(L), diagonal=np.ones(L))])
+
+
+def test_a_root_with_more_columns_than_weights_is_not_called_low_rank(network, rng):
+    q = Gaussian(network, np.zeros(L), rng.normal(size=(L, L + 2)))
+    assert not q.has_density
+    assert "root is not square" in q.why_no_density()
