@@ -25,14 +25,19 @@ class MaskedNetwork(gpflow.Module):
         """Start with outputs close to zero.
 
         :param size: number of coordinates, L.
-        :param width: number of units of a hidden layer, H.
+        :param width: number of units of a hidden layer, H. With fewer than L - 1, coordinates come
+            in H groups, whose members depend on those before the group.
         :param num_outputs: C, the numbers for each coordinate.
         :param seed: [2].
         """
         super().__init__()
         dtype = gpflow.default_float()
-        inputs, hidden = np.arange(size), np.arange(width) % max(size - 1, 1)
-        outputs = np.repeat(inputs, num_outputs)
+        inputs, outputs = np.arange(size), np.repeat(np.arange(size), num_outputs)
+        # Where units are fewer than degrees, they are spread: every coordinate is seen by some.
+        degrees = max(size - 1, 1)
+        hidden = np.arange(width) % degrees
+        if width < degrees:
+            hidden = (np.arange(width) + 1) * degrees // width - 1
         # A hidden unit of degree d sees the coordinates up to d, and is seen by those after d.
         seen = [inputs[:, None] <= hidden, hidden[:, None] <= hidden, hidden[:, None] < outputs]
         # Scaled by the root of the number of units seen, so that weights are of size one and a step

@@ -18,9 +18,9 @@ class Dropout(WeightPosterior):
     """theta = mean, with all weights of a hidden unit set to zero at random.
 
     Gal & Ghahramani (2016), "Dropout as a Bayesian approximation". The weights take finitely many
-    values, so there is no density, and no bound. Units are dropped in each layer but the first,
-    whose inputs are data (in a convolution each entry of a filter's patch); biases are kept.
-    ``mean`` [L] is a parameter.
+    values, so there is no density, and no bound. Units are dropped in each layer but those whose
+    inputs are data: the first, and the shortcut's of a first block (in a convolution each entry of
+    a filter's patch). Biases are kept. ``mean`` [L] is a parameter.
     """
 
     def __init__(
@@ -53,10 +53,11 @@ class Dropout(WeightPosterior):
         """For each coordinate the number of its unit, or 0 if it is never dropped; their count."""
         kept = np.zeros(self.space.size, int)
         count = 0
-        for i, layer in enumerate(self.space.coordinates.values()):
+        places = [_as_tuple(place) for place in self.space.coordinates]
+        for place, layer in zip(places, self.space.coordinates.values(), strict=True):
             K, P = layer.shape
             units = K - int(layer.has_bias)
-            if i > 0:
+            if any(_is_below(other, place) for other in places):
                 unit = np.repeat(count + 1 + np.arange(units), P)
                 kept[layer.start : layer.start + units * P] = unit
                 count += units
@@ -67,3 +68,16 @@ class Dropout(WeightPosterior):
             "Dropout draws weights from a finite set of values, which has no density. Compare it "
             "with others by predict_log_density of held-out rows."
         )
+
+
+def _as_tuple(place: Any) -> tuple[int, ...]:
+    return place if isinstance(place, tuple) else (place,)
+
+
+def _is_below(other: tuple[int, ...], place: tuple[int, ...]) -> bool:
+    """True if values at `place` come from the layer at `other`; see `WeightSpace.coordinates`.
+
+    Numbers at odd positions are of a block's chain or shortcut, which are side by side.
+    """
+    in_chains = range(0, min(len(other), len(place)), 2)
+    return any(other[:k] == place[:k] and other[k] < place[k] for k in in_chains)

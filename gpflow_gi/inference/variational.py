@@ -98,7 +98,9 @@ def variational(
     :param learning_rate: learning rate: constant for half of the steps, then falling to zero.
     :param rank: number of columns of the factor of "low-rank".
     :param flow_steps: K, the number of steps of a flow.
-    :param width: units of each hidden layer of an autoregressive flow.
+    :param width: units of each hidden layer of an autoregressive flow. With fewer than the L - 1
+        degrees of L coordinates, these come in groups of about L / width in a row, whose members
+        move by those before the group and not by each other.
     :param dropout_rate: probability that "dropout" sets a unit to zero.
     :param train_likelihood: True to maximise over parameters of the likelihood too, such as the
         noise variance. Otherwise they stay fixed.

@@ -25,7 +25,7 @@ from gpflow_gi.inference import (
     variational,
 )
 from gpflow_gi.inference.radial import log_sphere
-from gpflow_gi.layers import DenseLayer
+from gpflow_gi.layers import DenseLayer, Residual
 from gpflow_gi.models import DeepGP, NoDensityError
 from gpflow_gi.posteriors import Prior
 
@@ -309,3 +309,36 @@ def test_a_root_that_is_nearly_singular_gives_no_false_bound():
     # With a diagonal that is small beside the root, too.
     q = Gaussian(normal_target(L), np.zeros(L), root, np.full(L, 1e-5))
     assert float(q.elbo(None, 100, seed=0)) < 1.0
+
+
+@pytest.mark.parametrize("width", [1, 3, 8, 30])
+def test_narrow_networks_see_every_coordinate_but_the_last(width, rng):
+    """Of a unit's degree d, coordinates after d see those up to d."""
+    size = 20
+    step = InverseAutoregressive(size, width, as_seed(1))
+    disturb(step, rng)
+    z = tf.constant(rng.normal(size=(1, size)))
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        values = step.network(z)[..., 0]
+    seen = tape.batch_jacobian(values, z)[0].numpy() != 0.0
+    assert not np.any(np.triu(seen))
+    np.testing.assert_array_equal(seen[-1], np.arange(size) < size - 1)
+    # A coordinate sees all of those before its group, of at most `largest` in a row.
+    largest = math.ceil((size - 1) / width)
+    assert all(np.all(row[: max(i - largest + 1, 0)]) for i, row in enumerate(seen))
+
+
+def test_units_that_the_data_enter_are_not_dropped(rng):
+    """The layer of a first block's shortcut takes the data as its chain's first layer does."""
+    block = Residual([DenseLayer(2, 3, Prior()), tf.nn.tanh, DenseLayer(3, 4, Prior())],
+                     shortcut=DenseLayer(2, 4, Prior()))  # fmt: skip
+    layers = [block, tf.nn.tanh, DenseLayer(4, 1, Prior())]
+    model = DeepGP(layers, gpflow.likelihoods.Gaussian(), num_data=5)
+    q = Dropout(model, rng.normal(size=9 + 16 + 12 + 5), 0.5)
+    kept = (q.sample(500, as_seed(0))[0].numpy() != 0.0).all(axis=0)
+    dropped = [(9, 9 + 12), (37, 37 + 4)]  # in the order chain, shortcut, last layer
+    expected = np.ones(len(kept), bool)
+    for start, stop in dropped:
+        expected[start:stop] = False
+    np.testing.assert_array_equal(kept, expected)
