@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..core.random import Seed, as_seed, fold_in, standard_normal
 from ..core.validation import finite_array, positive_integer, positive_number
 from ..models import DeepGP
+from ..priors import ScalePrior
 from .chain_target import joint_distribution
 from .convergence import LARGEST_R_HAT, LEAST_EFFECTIVE_SAMPLES, Convergence
 from .log_joint import LogJoint, TargetJoint, joint_of
@@ -315,11 +316,11 @@ def _result(
     scales = {}
     for place, layer in coordinates.items():
         number = place + 1 if isinstance(place, int) else place
-        if layer.num_coordinates == 1:
+        if isinstance(layer.prior, ScalePrior):
             scales[place] = np.exp(layer.eta(states)[:, 0].numpy())
             # The logarithm of s, since s has a long tail.
             quantities[f"s of layer {number}"] = np.log(scales[place])
-        elif layer.num_coordinates > 1:
+        elif layer.num_coordinates:
             quantities[f"prior of layer {number}"] = layer.eta(states).numpy()
     return NutsResult(
         model=Samples(model, states, num_samples=getattr(model, "num_samples", 1)),

@@ -12,11 +12,11 @@ from gpflow.likelihoods import Gaussian, MultiClass, Poisson
 import gpflow_gi as gi
 from gpflow_gi.inference import nuts
 from gpflow_gi.inference.convergence import Convergence
-from gpflow_gi.layers import DenseLayer, GPLayer
+from gpflow_gi.layers import Conv2DLayer, DenseLayer, GPLayer
 from gpflow_gi.models import DeepGP
 from gpflow_gi.nonlinearities import tanh
 from gpflow_gi.posteriors import GlobalInducing, Prior
-from gpflow_gi.priors import NealPrior, ScalePrior, StandardPrior
+from gpflow_gi.priors import NealPrior, ScalePrior, SpatialIWPrior, StandardPrior
 
 from ..models.test_errors import check, raises
 
@@ -420,3 +420,18 @@ def test_a_target():
     assert found.weights == {} and np.all(found.r_hat["theta"] < 1.05)
     with pytest.raises(ValueError, match="inputs are for a network"):
         gi.inference.nuts(target, inputs=[[0.0]])
+
+
+@pytest.mark.slow
+def test_scales_are_those_of_scale_priors(rng):
+    """A covariance over a kernel of one place has one coordinate too, which is no log s."""
+    prior = SpatialIWPrior(1)
+    layer = Conv2DLayer((1, 1, D), 1, 1, Prior(), prior=prior, padding="valid")
+    X, Y = random_data(rng)
+    result = ignore_warnings(
+        network(layer), (X.reshape(N, 1, 1, D), Y), num_draws=4, num_chains=1,
+        num_adaptation_steps=20, max_tree_depth=2, jit_compile=False,
+    )  # fmt: skip
+    assert result.scales == {}
+    assert "prior of layer 1" in result.r_hat
+    assert not any(name.startswith("s of") for name in result.r_hat)
