@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.floating]
 
+_LEAST = float(np.sqrt(np.finfo(float).eps))
+
 LEAST_SAMPLES = 25
 """Least number of weights: with fewer, the tail has fewer than five."""
 
@@ -18,11 +20,13 @@ def k_hat(log_weights: Array) -> float:
     of S weights, the largest min(S / 5, 3 sqrt(S)) above the next one.
 
     :param log_weights: [S].
-    :return: k; 0 if all weights of the tail are equal up to rounding, as for exact posteriors.
+    :return: k; 0 if all weights of the tail are equal up to the rounding of their type, as for
+        exact posteriors.
     :raises ValueError: if there are fewer than 25 weights, or one is NaN.
     """
     weights, tail = _sorted(log_weights)
-    return generalised_pareto_shape(weights[-tail:] - weights[-tail - 1])
+    exceedances = weights[-tail:] - weights[-tail - 1]
+    return generalised_pareto_shape(exceedances, _rounding(log_weights))
 
 
 def smoothed(log_weights: Array) -> tuple[Array, float]:
@@ -38,8 +42,8 @@ def smoothed(log_weights: Array) -> tuple[Array, float]:
     weights, tail = _sorted(log_weights)
     cut = weights[-tail - 1]
     exceedances = weights[-tail:] - cut
-    k = generalised_pareto_shape(exceedances)
-    if exceedances[-1] > np.sqrt(np.finfo(float).eps):
+    k = generalised_pareto_shape(exceedances, _rounding(log_weights))
+    if exceedances[-1] > _rounding(log_weights):
         before_prior, b = _fit(exceedances)
         scale = -before_prior / b
         p = (np.arange(tail) + 0.5) / tail
@@ -50,6 +54,7 @@ def smoothed(log_weights: Array) -> tuple[Array, float]:
     with np.errstate(divide="ignore"):
         values = np.log(weights)
     # Weights below the tail stay, those too small for a number too.
+    log_weights = log_weights.astype(float)
     values[:-tail] = (np.sort(log_weights) - log_weights.max())[:-tail]
     result = np.empty_like(values)
     result[order] = values + log_weights.max()
@@ -63,12 +68,19 @@ def _sorted(log_weights: Array) -> tuple[Array, int]:
         raise ValueError(f"num_samples must be at least {LEAST_SAMPLES} for k_hat, but is {S}.")
     if np.isnan(log_weights).any():
         raise ValueError("A log weight is NaN.")
-    log_weights = np.sort(log_weights)
+    log_weights = np.sort(log_weights).astype(float)
     # Relative to the largest weight, so that exp cannot overflow.
     return np.exp(log_weights - log_weights[-1]), int(np.ceil(min(0.2 * S, 3 * np.sqrt(S))))
 
 
-def generalised_pareto_shape(exceedances: Array) -> float:
+def _rounding(log_weights: Array) -> float:
+    """The largest difference of weights that rounding makes, in units of the largest weight."""
+    eps = np.finfo(log_weights.dtype).eps
+    largest = np.max(np.abs(log_weights), where=np.isfinite(log_weights), initial=0.0)
+    return float(max(np.sqrt(eps), 10 * eps * largest))
+
+
+def generalised_pareto_shape(exceedances: Array, rounding: float = _LEAST) -> float:
     """The shape k of a generalised Pareto distribution, from a sample.
 
     Zhang & Stephens (2009), "A new and efficient estimation method for the generalized Pareto
@@ -76,10 +88,11 @@ def generalised_pareto_shape(exceedances: Array) -> float:
     k = 0.5.
 
     :param exceedances: [n], not negative, in ascending order.
+    :param rounding: the size up to which they count as zero.
     :return: k, with the opposite sign of Zhang & Stephens'.
     """
     n = len(exceedances)
-    if exceedances[-1] <= np.sqrt(np.finfo(float).eps):
+    if exceedances[-1] <= rounding:
         return 0.0
     k_mean, _ = _fit(exceedances)
     return (n * k_mean + 10 * 0.5) / (n + 10)

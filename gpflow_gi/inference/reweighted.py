@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from ..models import NoDensityError
 from .log_joint import joint_of
 from .samples import Samples
 from .weight_posterior import WeightPosterior
+
+LARGEST_K_HAT = 0.7
+"""Above it, importance weights need too many samples to be of use (Vehtari et al. 2024)."""
 
 
 def reweighted(
@@ -39,6 +43,7 @@ def reweighted(
     :raises ValueError: as :meth:`WeightPosterior.log_importance_weights`, or if there are too few
         samples.
     :raises NoDensityError: if the posterior has no density.
+    :warns UserWarning: if k-hat is above 0.7.
     """
     if not isinstance(posterior, WeightPosterior):
         raise TypeError(
@@ -53,7 +58,15 @@ def reweighted(
         raise NoDensityError(posterior.why_no_density())
     theta, ratio = draws.theta, draws.log_p_minus_log_q
     parts = [log_joint.log_likelihood(theta[i : i + 100]) for i in range(0, S, 100)]
-    log_w, _ = smoothed((tf.concat(parts, axis=0) + ratio).numpy().astype(float))
+    log_w, k = smoothed((tf.concat(parts, axis=0) + ratio).numpy())
+    if k > LARGEST_K_HAT:
+        warnings.warn(
+            f"k-hat is {k:.2f}, above {LARGEST_K_HAT}: too few of the {S} samples are where the "
+            "posterior is, and what the draws say of it may be wrong. Give a posterior that is "
+            "closer to the exact one, such as one of another family, or more samples "
+            "(num_samples).",
+            stacklevel=2,
+        )
     shares = np.cumsum(np.exp(log_w - np.logaddexp.reduce(log_w)))
     # Systematic: one draw from each of T equal parts of the total weight (Kitagawa 1996).
     u = float(tf.random.stateless_uniform([], fold_in(seed, 1), dtype=tf.float64))

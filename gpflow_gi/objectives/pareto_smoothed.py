@@ -63,8 +63,9 @@ def pareto_smoothed(
             f"{type(model).__name__}, which has no importance weights."
         )
     S = positive_integer("num_samples", num_samples)
-    log_w = model.log_importance_weights(data, S, seed=seed).numpy().astype(float)
-    smooth, k = smoothed(log_w)
+    given = model.log_importance_weights(data, S, seed=seed).numpy()
+    smooth, k = smoothed(given)
+    log_w = given.astype(float)
     return ParetoSmoothed(
         elbo=Estimate(float(log_w.mean()), float(log_w.std(ddof=1) / np.sqrt(S))),
         iwbo=float(np.logaddexp.reduce(log_w) - np.log(S)),

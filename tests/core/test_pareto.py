@@ -74,3 +74,16 @@ def test_smoothing_keeps_the_order_and_the_rest():
 def test_errors(weights):
     with pytest.raises(ValueError, match=r"at least 25|NaN"):
         k_hat(weights)
+
+
+def test_rounding_is_that_of_the_type():
+    """Equal weights in single precision differ by more than double precision tells apart."""
+    rng = np.random.default_rng(0)
+    for level in (-20.0, -2e4):
+        rounded = (level + 0.2 * np.finfo(np.float32).eps * level * rng.normal(size=500)).astype(
+            np.float32
+        )
+        assert len(np.unique(rounded)) > 1
+        assert k_hat(rounded) == 0.0 and smoothed(rounded)[1] == 0.0
+    log_weights = 0.6 * rng.exponential(size=1000)
+    assert k_hat(log_weights.astype(np.float32)) == pytest.approx(k_hat(log_weights), abs=1e-4)

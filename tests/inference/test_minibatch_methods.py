@@ -1,6 +1,7 @@
 """SWAG, chains with minibatches and annealing: exact for linear models."""
 
 import math
+import warnings
 
 import gpflow
 import numpy as np
@@ -219,3 +220,13 @@ def test_errors(network, data):  # noqa: F811
         gi.bounds.annealed_evidence(network, data, start=network)
     with pytest.raises(ValueError, match="start is a distribution of 1 weights, but the model has"):
         gi.bounds.annealed_evidence(network, data, start=Gaussian(target, [0.0], diagonal=[1.0]))
+
+
+def test_too_few_useful_weights_are_told(network, data):  # noqa: F811
+    mean, covariance, _ = exact(data)
+    root = np.linalg.cholesky(covariance)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reweighted(Gaussian(network, mean, 1.1 * root), data)
+    with pytest.warns(UserWarning, match=r"k-hat is \d\.\d\d, above 0\.7"):
+        reweighted(Gaussian(network, mean, 0.2 * root), data)
