@@ -379,7 +379,7 @@ def _with_precision(
         WeightSpace(network), network.likelihood, mode.log_joint.X, mode.log_joint.Y
     )
     start = tf.concat(parts, axis=0)[None]
-    theta = maximise(log_joint, start, (), **settings, precise=True, seed=seed)[0]
+    theta = maximise(log_joint, start, None, **settings, precise=True, seed=seed)[0]
     matrix = _curvature(network, log_joint, theta, structure, curvature)
     return _Mode(log_joint, theta, matrix)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import gpflow
 import numpy as np
 import tensorflow as tf
 from gpflow.likelihoods import Likelihood, MultiClass
@@ -25,18 +26,39 @@ def check_all_data(model: DeepGP, data: Any) -> tuple[tf.Tensor, tf.Tensor]:
             "The likelihood MultiClass is a step function of f, while posteriors over weights "
             "follow gradients. Build the model with gpflow.likelihoods.Softmax instead."
         )
-    X, Y = model.check_data(data)
-    if X.shape[0] != model.num_data:
-        raise ValueError(
-            f"The posterior is that given all {model.num_data} rows that the model was built for "
-            f"(num_data), but X has {X.shape[0]}."
-        )
+    X, Y = check_all_rows(model, data)
     if np.isnan(Y).any():
         raise ValueError(
             "Y holds NaN: posteriors over all weights need every output of every row, also where "
             'the model has missing="ignore". Leave these rows out, or train the model by gi.fit.'
         )
     return X, Y
+
+
+def check_all_rows(model: DeepGP, data: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return X [N, D] and Y [N, Q] after checking that they fit the model and are all its rows.
+
+    :raises ValueError: if not.
+    """
+    X, Y = model.check_data(data)
+    if X.shape[0] != model.num_data:
+        raise ValueError(
+            f"The posterior is that given all {model.num_data} rows that the model was built for "
+            f"(num_data), but X has {X.shape[0]}."
+        )
+    return X, Y
+
+
+def log_prior_of_trained(module: gpflow.Module | None) -> tf.Tensor:
+    """The log density of GPflow's priors on a module's trainable parameters, [], in nats.
+
+    It is what :func:`gpflow_gi.fit` adds to a bound.
+
+    :param module: a likelihood, say; None for 0.
+    """
+    parameters = () if module is None else module.trainable_parameters
+    zero = tf.zeros([], gpflow.default_float())
+    return tf.add_n([zero, *(tf.cast(one.log_prior_density(), zero.dtype) for one in parameters)])
 
 
 class LogJoint:

@@ -10,11 +10,11 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from ..core.random import Seed, as_seed, fold_in
+from ..core.random import Seed, as_seed, fold_in, standard_normal
 from ..core.validation import positive_integer, positive_number, true_or_false
 from ..models import DeepGP
 from .anchored import AnchoredJoint
-from .log_joint import LogJoint, joint_of
+from .log_joint import LogJoint, TargetJoint, joint_of
 from .maximise import maximise, starts
 from .samples import Samples
 from .target import Target, as_target
@@ -55,18 +55,20 @@ def map_estimate(
 
     A maximum depends on the coordinates. Here they are z ~ N(0, I) and, for scale priors, log s,
     whose density includes the Jacobian (MacKay 1992, "A practical Bayesian framework for
-    backpropagation networks"). The search starts from a draw of the prior; of a target, at zeros.
+    backpropagation networks"). The search starts from a draw of the prior; of a target, close to
+    zero, with a standard deviation of 0.01.
 
     :param model: a model of layers of weights and deterministic layers. It is not changed; its
         approximate posteriors and inducing inputs are not used. Or a :class:`Target`, whose own
         coordinates count.
     :param data: X [N, D] and Y [N, Q], all rows that the model was built for; None for a target.
     :param steps: the largest number of steps of L-BFGS, or the number of steps of Adam.
-    :param batch_size: rows of a step of Adam; None for L-BFGS on all rows, and for a target.
+    :param batch_size: rows of a step of Adam; None, or all N of them or more, for L-BFGS on all
+        rows. None for a target.
     :param learning_rate: learning rate of Adam: constant for half of the steps, then falling to
         zero.
     :param train_likelihood: True to maximise over parameters of the likelihood too, such as the
-        noise variance. Otherwise they stay fixed.
+        noise variance, and over GPflow's priors on them. Otherwise they stay fixed.
     :param seed: seed of the start and of the minibatches.
     :return: the weights, a model for predictions, and diagnostics.
     :raises TypeError: if `model` is neither a network nor a target.
@@ -135,8 +137,6 @@ def search(
     if isinstance(model, DeepGP):
         network = model.prior_model()
         log_joint = LogJoint(WeightSpace(network), network.likelihood, checked.X, checked.Y)
-        if batch_size is not None and batch_size >= checked.X.shape[0]:
-            batch_size = None
     else:
         network, log_joint = as_target(model), checked
         if learned or batch_size is not None:
@@ -144,11 +144,15 @@ def search(
                 "A target has no rows and no likelihood to train: leave batch_size and "
                 "train_likelihood out."
             )
+    start = starts(log_joint, num_starts, fold_in(seed, 0))
+    if isinstance(log_joint, TargetJoint):
+        # Exactly at zero a symmetric density has no slope, even between two maxima.
+        start += 0.01 * standard_normal(start.shape, fold_in(seed, 0), start.dtype)
     anchored = AnchoredJoint(log_joint, num_starts, fold_in(seed, 2)) if random_priors else None
     theta = maximise(
         anchored or log_joint,
-        starts(log_joint, num_starts, fold_in(seed, 0)),
-        network.likelihood.trainable_variables if learned else (),
+        start,
+        network.likelihood if learned else None,
         steps=steps,
         batch_size=batch_size,
         learning_rate=learning_rate,

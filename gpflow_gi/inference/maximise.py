@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import gpflow
 import numpy as np
 import tensorflow as tf
 
 from ..core.random import fold_in
 from .ascent import ascend
-from .log_joint import LogJoint, TargetJoint
+from .log_joint import LogJoint, TargetJoint, log_prior_of_trained
 
 
 def starts(log_joint: LogJoint, num_starts: int, seed: tf.Tensor) -> tf.Tensor:
@@ -39,7 +37,7 @@ def starts(log_joint: LogJoint, num_starts: int, seed: tf.Tensor) -> tf.Tensor:
 def maximise(
     log_joint: LogJoint,
     theta: tf.Tensor,
-    further: Sequence[tf.Variable],
+    trained: gpflow.Module | None,
     *,
     steps: int,
     batch_size: int | None,
@@ -50,9 +48,11 @@ def maximise(
     """Maximise the log joint density from each of S starts, side by side.
 
     :param theta: [S, L], the starts.
-    :param further: variables learned with the weights and shared by all S; changed in place.
+    :param trained: a module whose trainable parameters are learned with the weights, such as the
+        likelihood; changed in place. All S share it, and each counts GPflow's priors on it. None
+        for none.
     :param steps: the largest number of steps of L-BFGS, or the number of steps of Adam.
-    :param batch_size: rows of a step of Adam; None for L-BFGS on all rows.
+    :param batch_size: rows of a step of Adam; None, or all rows or more, for L-BFGS on all rows.
     :param learning_rate: learning rate of Adam: constant for half of the steps, then falling to
         zero.
     :param precise: True to run L-BFGS to the limit of double precision, which a Laplace
@@ -62,10 +62,12 @@ def maximise(
     :raises ValueError: if a value is NaN or infinite at the end.
     """
     point = tf.Variable(theta)
-    if batch_size is None:
+    S = int(theta.shape[0])
+    variables = [point, *(() if trained is None else trained.trainable_variables)]
+    if batch_size is None or batch_size >= int(log_joint.X.shape[0]):
         gpflow.optimizers.Scipy().minimize(
-            lambda: -tf.reduce_sum(log_joint(point)),
-            [point, *further],
+            lambda: -tf.reduce_sum(log_joint(point)) - S * log_prior_of_trained(trained),
+            variables,
             options={
                 "maxiter": steps,
                 "maxfun": 4 * steps,
@@ -74,28 +76,23 @@ def maximise(
             },
         )
     else:
-        _adam(log_joint, [point, *further], steps, batch_size, learning_rate, seed)
+        N = int(log_joint.X.shape[0])
+
+        def objective(step: tf.Tensor) -> tf.Tensor:
+            own = fold_in(seed, step)
+            values = log_joint.of_minibatch(tf.convert_to_tensor(point), batch_size, own)
+            return (tf.reduce_sum(values) + S * log_prior_of_trained(trained)) / N
+
+        ascend(objective, variables, steps=steps, learning_rate=learning_rate)
     found = tf.convert_to_tensor(point)
     if not np.all(np.isfinite(log_joint(found).numpy())):
+        advice = (
+            "Check that it is finite near zero, and has a maximum."
+            if isinstance(log_joint, TargetJoint)
+            else "Standardise the data, or lower the learning rate."
+        )
         raise ValueError(
             "The log joint density is NaN or infinite where the search for its maximum has ended. "
-            "Standardise the data, or lower the learning rate."
+            f"{advice}"
         )
     return found
-
-
-def _adam(
-    log_joint: LogJoint,
-    variables: Sequence[tf.Variable],
-    steps: int,
-    batch_size: int,
-    learning_rate: float,
-    seed: tf.Tensor,
-) -> None:
-    N = int(log_joint.X.shape[0])
-
-    def objective(step: tf.Tensor) -> tf.Tensor:
-        theta = tf.convert_to_tensor(variables[0])
-        return tf.reduce_sum(log_joint.of_minibatch(theta, batch_size, fold_in(seed, step))) / N
-
-    ascend(objective, variables, steps=steps, learning_rate=learning_rate)

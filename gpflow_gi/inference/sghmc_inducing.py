@@ -27,7 +27,7 @@ from ..layers import GPLayer
 from ..models import DeepGP
 from ..models.integration import log_expected_power, variational_expectations
 from ..posteriors import LocalInducing, RecordedInducing
-from .log_joint import check_all_data
+from .log_joint import check_all_rows
 from .sghmc import check_friction
 
 LARGEST_STEP = 0.003
@@ -88,8 +88,8 @@ def sghmc_inducing(
     the start, whose covariance is the metric: check that half the step size predicts alike.
 
     In the burn-in, hyperparameters and inducing inputs follow the gradient of the same density at a
-    random one of the last states (the paper's moving window Monte Carlo EM); then they are kept,
-    and draws are taken evenly from the steps.
+    random one of the last states (the paper's moving window Monte Carlo EM), and of GPflow's priors
+    on them; then they are kept, and draws are taken evenly from the steps.
 
     The model's own q(v) is the start, and its covariance R R^T the metric, so that directions of
     all scales mix alike: r <- (1 - friction) r + eta R R^T g + sqrt(2 friction eta) R eps and
@@ -134,7 +134,7 @@ def sghmc_inducing(
     if steps < T:
         raise ValueError(f"num_draws is {T}, but there are {steps} steps. Take more steps.")
     posteriors = _posteriors_of(model)
-    X, Y = check_all_data(model, data)
+    X, Y = check_all_rows(model, data)
     seed = as_seed(seed)
     roots = [tf.convert_to_tensor(posterior.q_sqrt) for posterior in posteriors]
     state = [
@@ -190,6 +190,7 @@ class _Density:
         """
         for values, v in zip(self._values, state, strict=True):
             values.unconstrained_variable.assign(v)  # without a check, which raises in a graph
+        learned = variables is not None
         if variables is None:
             variables = [values.unconstrained_variable for values in self._values]
         with tf.GradientTape(watch_accessed_variables=False) as tape:
@@ -197,6 +198,8 @@ class _Density:
             log_density = self._data_term(seed)
             for values in self._values:
                 log_density -= 0.5 * tf.reduce_sum(tf.square(values))  # log p(v)
+            if learned:
+                log_density += self._num_chains * self.model.log_prior_density()
         zero = tf.UnconnectedGradients.ZERO
         return list(tape.gradient(log_density, variables, unconnected_gradients=zero))
 

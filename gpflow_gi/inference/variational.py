@@ -28,7 +28,7 @@ from .dropout import Dropout
 from .flow import Flow
 from .flow_steps import FlowStep, Planar, RadialStep
 from .gaussian import Gaussian
-from .log_joint import joint_of
+from .log_joint import joint_of, log_prior_of_trained
 from .maximise import starts
 from .mixture import Mixture
 from .radial import Radial
@@ -55,8 +55,9 @@ class Variational:
     """The posterior, for bounds and predictions."""
 
     objective: NDArray[np.floating]
-    """The estimate of the bound in each step, [steps], in nats. For dropout, whose entropy does not
-    exist, the expected log joint density."""
+    """The estimate of the bound in each step, [steps], in nats, with the log density of GPflow's
+    priors on trained parameters. For dropout, whose entropy does not exist, the expected log joint
+    density."""
 
     seconds: float
     """The time taken in seconds, compilation included."""
@@ -103,7 +104,7 @@ def variational(
         move by those before the group and not by each other.
     :param dropout_rate: probability that "dropout" sets a unit to zero.
     :param train_likelihood: True to maximise over parameters of the likelihood too, such as the
-        noise variance. Otherwise they stay fixed.
+        noise variance, and over GPflow's priors on them. Otherwise they stay fixed.
     :param start: mean of the posterior at the start, [L]. A draw from the prior by default, and
         zeros for a target.
     :param seed: seed of the start, the samples and the minibatches.
@@ -141,9 +142,10 @@ def variational(
     q.num_samples = S
     log_joint = joint_of(q.network, data)
     learned = true_or_false("train_likelihood", train_likelihood) and not q.is_of_target
+    trained = q.network.likelihood if learned else None
     variables = q.own_variables
-    if learned:
-        variables += q.network.likelihood.trainable_variables
+    if trained is not None:
+        variables += trained.trainable_variables
 
     def bound(step: tf.Tensor) -> tf.Tensor:
         own = fold_in(fold_in(seed, 2), step)
@@ -152,7 +154,10 @@ def variational(
         values = log_joint.of_minibatch(theta, batch_size, fold_in(own, 1))
         return tf.reduce_mean(values if log_q is None else values - log_q)
 
-    objective = ascend(bound, variables, steps=steps, learning_rate=learning_rate).numpy()
+    def penalised(step: tf.Tensor) -> tf.Tensor:
+        return bound(step) + log_prior_of_trained(trained)
+
+    objective = ascend(penalised, variables, steps=steps, learning_rate=learning_rate).numpy()
     if not np.all(np.isfinite(objective)):
         first = int(np.argmin(np.isfinite(objective))) + 1
         raise ValueError(

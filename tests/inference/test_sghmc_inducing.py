@@ -6,6 +6,7 @@ import gpflow
 import numpy as np
 import pytest
 import tensorflow as tf
+import tensorflow_probability as tfp
 
 import gpflow_gi as gi
 from gpflow_gi.architectures import build_deep_gp
@@ -221,3 +222,39 @@ def test_mistakes_are_refused_in_words(rng, data):
     with pytest.raises(ValueError, match="values"):
         RecordedInducing(np.ones((4, 3)), rng.normal(size=(2, 3, 1)))
     assert tf.executing_eagerly()
+
+
+def test_classes_and_missing_outputs(rng, data):
+    """f is integrated, so that no gradient of the likelihood is needed, nor every output."""
+    X, Y = data
+    classes = (Y > 0) + (Y > 0.7) * 1.0
+    settings = {"num_inducing": M, "num_layers": 1, "inference": "local"}
+    of_classes = build_deep_gp(X, classes, likelihood=gpflow.likelihoods.MultiClass(3), **settings)
+    chain = {"num_draws": 5, "num_chains": 2, "burn_in": 300, "steps": 300, "learning_rate": 0.03}
+    found = sghmc_inducing(of_classes, (X, classes), **chain)
+    shares = found.model.predict_y(X, 10, seed=0)[0].numpy()
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-3)
+    assert np.mean(shares.argmax(axis=1) == classes[:, 0]) > 0.6
+
+    both = np.hstack([Y, -Y])
+    both[::2, 0] = np.nan
+    with_gaps = build_deep_gp(
+        X, both, likelihood=gpflow.likelihoods.Gaussian(NOISE), missing="ignore", **settings
+    )
+    found = sghmc_inducing(with_gaps, (X, both), **chain)
+    error = found.model.predict_f(X, 10, seed=0)[0].numpy() - np.hstack([Y, -Y])
+    assert np.sqrt(np.mean(error**2)) < 0.75
+    with pytest.raises(ValueError, match=r"Y\[0, 0\] is nan"):
+        sghmc_inducing(one_layer(data), (X, both[:, :1]))
+
+
+def test_hyperparameters_follow_their_priors(data):
+    """One so narrow that the data have no say, of several chains."""
+    model = one_layer(data)
+    model.likelihood.variance.prior = tfp.distributions.LogNormal(
+        np.float64(math.log(5.0)), np.float64(0.01)
+    )
+    found = sghmc_inducing(
+        model, data, num_draws=1, num_chains=3, burn_in=800, steps=1, learning_rate=0.1
+    )
+    assert float(found.model.likelihood.variance.numpy()) == pytest.approx(5.0, rel=0.05)

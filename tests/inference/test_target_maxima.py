@@ -79,3 +79,22 @@ def test_what_a_target_does_not_have():
             call()
     with pytest.raises(TypeError, match="or a target"):
         laplace("model")
+
+
+def two_modes():
+    """Half of N(-3, 1) and half of N(3, 1), with a stationary point at zero between them."""
+
+    def log_prob(theta):
+        return tf.reduce_logsumexp([-0.5 * (theta[:, 0] - m) ** 2 for m in (-3.0, 3.0)], axis=0)
+
+    return Target(1, log_prob)
+
+
+def test_a_stationary_point_that_is_no_maximum_is_left():
+    found = map_estimate(two_modes())
+    assert abs(found.theta[0]) == pytest.approx(3.0, abs=1e-3)
+    assert found.theta == map_estimate(two_modes()).theta
+    result = laplace(two_modes())
+    assert result.log_evidence == pytest.approx(0.5 * np.log(2 * np.pi), abs=1e-4)
+    sides = {float(np.sign(map_estimate(two_modes(), seed=seed).theta[0])) for seed in range(6)}
+    assert sides == {-1.0, 1.0}

@@ -22,6 +22,7 @@ from gpflow_gi.inference import (
     Radial,
     RadialStep,
     Target,
+    map_estimate,
     variational,
 )
 from gpflow_gi.inference.radial import log_sphere
@@ -342,3 +343,16 @@ def test_units_that_the_data_enter_are_not_dropped(rng):
     for start, stop in dropped:
         expected[start:stop] = False
     np.testing.assert_array_equal(kept, expected)
+
+
+def test_a_prior_on_the_noise_is_followed(network, data):  # noqa: F811
+    """One so narrow that the data have no say."""
+    at = tfp.distributions.LogNormal(np.float64(math.log(5.0)), np.float64(0.001))
+    network.likelihood.variance.prior = at
+    settings = {"train_likelihood": True, "steps": 1500}
+    for found in (
+        map_estimate(network, data, **settings),
+        map_estimate(network, data, **settings, batch_size=4, learning_rate=0.05),
+        variational(network, data, **settings, learning_rate=0.05),
+    ):
+        assert float(found.model.likelihood.variance.numpy()) == pytest.approx(5.0, rel=0.02)
