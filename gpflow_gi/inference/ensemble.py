@@ -14,6 +14,7 @@ from ..core.validation import positive_integer, true_or_false
 from ..models import DeepGP
 from .map_estimate import search
 from .samples import Samples
+from .weight_space import check_network
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,7 @@ def ensemble(
         another likelihood or one that is learned.
     """
     started = time.perf_counter()
+    check_network(model)
     num_members = positive_integer("num_members", num_members)
     random_priors = true_or_false("random_priors", random_priors)
     if random_priors and true_or_false("train_likelihood", train_likelihood):

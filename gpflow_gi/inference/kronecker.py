@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 from gpflow.base import Parameter
 from gpflow.utilities import positive
@@ -95,7 +96,10 @@ def gauss_newton_factors(
 def _decomposed(A: tf.Tensor, G: tf.Tensor) -> Factors:
     a, inputs = tf.linalg.eigh(A)
     g, outputs = tf.linalg.eigh(G)
-    return Factors(inputs, outputs, tf.maximum(a, 0.0)[:, None] * tf.maximum(g, 0.0))
+    # A is positive; G may be negative where the likelihood is not log-concave, but not by rounding.
+    level = 10 * g.shape[0] * np.finfo(g.dtype.as_numpy_dtype).eps * tf.reduce_max(tf.abs(g))
+    g = tf.where(tf.abs(g) <= level, tf.maximum(g, 0.0), g)
+    return Factors(inputs, outputs, tf.maximum(a, 0.0)[:, None] * g)
 
 
 class KroneckerGaussian(Gaussian):

@@ -8,11 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+import gpflow
 import numpy as np
 import tensorflow as tf
 
 from ..core.random import Seed, as_seed
 from ..core.validation import is_one_of, shown
+from ..layers.residual import every_layer
+from ..layers.weights import WeightLayer
 from ..models import DeepGP, Predictive
 from .curvature import gauss_newton, hessian, hessian_of, prior_hessian
 from .gaussian import Gaussian
@@ -20,7 +23,14 @@ from .kronecker import gauss_newton_factors, gaussian_of_curvature
 from .linearised import Linearised
 from .log_joint import LogJoint
 from .map_estimate import search
-from .marginal_likelihood import AnyCurvature, best_factors, check_noise, log_det
+from .marginal_likelihood import (
+    AnyCurvature,
+    best_factors,
+    check_noise,
+    log_det,
+    noise_variance,
+    rescale_noise,
+)
 from .maximise import maximise
 from .target import Target
 from .weight_space import WeightSpace
@@ -62,7 +72,8 @@ class Laplace:
     """Factors on the prior precisions of the layers, by their position in the model."""
 
     noise_variance: float | None
-    """The variance of a Gaussian likelihood; None for others."""
+    """The noise variance of a Gaussian likelihood that has one for all rows and outputs; None for
+    others."""
 
     seconds: float
     """The time taken in seconds, compilation included."""
@@ -107,12 +118,13 @@ def laplace(
         "diagonal"; or "last layer", a full matrix of that layer alone, with the other weights fixed
         (Kristiadi, Hein & Hennig 2020).
     :param curvature: curvature of the log likelihood: "ggn", the generalised Gauss-Newton matrix,
-        which is never negative; or "hessian".
+        which is never negative for log-concave likelihoods; or "hessian".
     :param prior_precision: "model", the priors as they are; or "marginal likelihood": one factor
         for each layer, which maximises the approximate evidence in alternation with the weights
         (Immer et al. 2021, "Scalable marginal likelihood estimation"); for priors of a fixed scale.
     :param noise: "model", the noise variance as it is; or "marginal likelihood": chosen in the same
-        way, with or without the prior precisions; for a Gaussian likelihood.
+        way, with or without the prior precisions and with GPflow's prior on it, if there is one;
+        for a Gaussian likelihood.
     :param predictive: the kind of ``result.model``: "linearised", the network linearised in its
         weights, which matches the Gauss-Newton matrix; or "weight samples", the network itself
         with weights drawn from the Gaussian.
@@ -125,9 +137,10 @@ def laplace(
     :raises TypeError: if `model` is neither a network nor a target.
     :raises ValueError: as :func:`map_estimate`; if an option is unknown; if there are too many
         weights for a full covariance; if the curvature is not positive, which is possible for a
-        Hessian if the search did not reach a maximum; if the prior precision of a layer cannot be
-        changed, or a noise variance is to be chosen that is not there or is trained; or for "kron"
-        if a layer is not dense, or a prior is random.
+        Hessian if the search did not reach a maximum, and for both kinds if the likelihood is not
+        log-concave, such as StudentT; if the prior precision of a layer cannot be changed, or a
+        noise variance is to be chosen that is not there or is trained; or for "kron" if a layer is
+        not dense, or a prior is random.
 
     >>> from gpflow_gi.architectures import build_bnn
     >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
@@ -149,7 +162,7 @@ def laplace(
             raise ValueError(f"{name} must be one of {', '.join(known)}, but is {shown(value)}.")
     if not isinstance(model, DeepGP):
         given: dict[str, str] = {"prior_precision": prior_precision, "noise": noise}
-        found = _of_target(model, data, structure, given, steps, batch_size, train_likelihood)
+        found = _of_target(model, data, structure, given, steps, batch_size, train_likelihood, seed)
         return replace(found, seconds=time.perf_counter() - started)
     space = WeightSpace(model)
     block = _block(space, structure)
@@ -190,11 +203,17 @@ def laplace(
     network, log_joint, theta = search(
         model, data, 1, **settings, train_likelihood=train_likelihood, precise=True, seed=seed
     )
+    if "prior_precision" in chosen:
+        _separate_priors(network)
+        X, Y = log_joint.X, log_joint.Y
+        log_joint = LogJoint(WeightSpace(network), network.likelihood, X, Y)
     matrix = _curvature(network, log_joint, theta[0], structure, curvature)
     mode = _Mode(log_joint, theta[0], matrix)
     precision = dict.fromkeys(log_joint.space.coordinates, 1.0)
     if chosen:
+        settings["trained"] = network.likelihood if train_likelihood else None
         for _ in range(_ROUNDS):
+            _check_positive(mode)
             factors, rho = best_factors(
                 mode.log_joint,
                 mode.theta,
@@ -202,8 +221,10 @@ def laplace(
                 prior="prior_precision" in chosen,
                 noise="noise" in chosen,
             )
+            if not np.all(np.isfinite([rho, *factors.values()])):
+                raise ValueError(_NOT_POSITIVE)
             if rho != 1.0:
-                network.likelihood.variance.assign(rho * network.likelihood.variance)
+                rescale_noise(network.likelihood, rho)
             mode = _with_precision(network, mode, factors, structure, curvature, settings, seed)
             precision = {place: precision[place] * factors[place] for place in precision}
             if max(abs(math.log(factor)) for factor in (rho, *factors.values())) < 0.01:
@@ -223,6 +244,7 @@ def _of_target(
     steps: int,
     batch_size: int | None,
     train_likelihood: bool,
+    seed: Seed,
 ) -> Laplace:
     """Laplace's approximation of a density that is no network's."""
     if structure not in ("full", "diagonal"):
@@ -245,12 +267,12 @@ def _of_target(
         learning_rate=1.0,  # of Adam, which a target is not for
         train_likelihood=train_likelihood,
         precise=True,
-        seed=as_seed(0),
+        seed=as_seed(seed),
     )
     H = -hessian_of(log_joint, theta[0])
     if structure == "diagonal":
         H = tf.linalg.diag_part(H)
-    q, value = _gaussian(target, theta[0], H, 1, slice(None))
+    q, value = _gaussian(target, theta[0], H, 1, slice(None), _NO_MAXIMUM)
     log_density, gradient_norm = log_joint.with_gradient_norm(theta[0])
     L = int(theta.shape[1])
     return Laplace(
@@ -284,6 +306,25 @@ def _check_scales(model: DeepGP) -> None:
             ) from None
 
 
+def _separate_priors(network: DeepGP) -> None:
+    """Give each layer its own prior, where layers share one, so that each can be rescaled."""
+    known: set[int] = set()
+    for layer in every_layer(network.layers):
+        if isinstance(layer, WeightLayer):
+            if id(layer.prior) in known:
+                layer.prior = gpflow.utilities.deepcopy(layer.prior)
+            known.add(id(layer.prior))
+
+
+def _check_positive(mode: _Mode) -> None:
+    """Refuse a curvature, with that of the priors, which has no logarithm of its determinant."""
+    one = tf.ones([], mode.theta.dtype)
+    counts = [layer.num_weights for layer in mode.log_joint.space.coordinates.values()]
+    ones = tf.ones([len(counts)], mode.theta.dtype)
+    if not np.isfinite(log_det(mode.curvature, one, ones, counts)):
+        raise ValueError(_NOT_POSITIVE)
+
+
 def _curvature(
     network: DeepGP,
     log_joint: LogJoint,
@@ -307,6 +348,7 @@ def _result(
     log_joint, theta = mode.log_joint, mode.theta
     L = len(range(int(theta.shape[0]))[block])
     if isinstance(mode.curvature, Mapping):
+        _check_positive(mode)
         q: Gaussian = gaussian_of_curvature(network, theta, mode.curvature, num_samples)
         one = tf.ones([], theta.dtype)
         ones = tf.ones([len(mode.curvature)], theta.dtype)
@@ -334,23 +376,29 @@ def _result(
 
 
 def _gaussian(
-    model: Any, theta: tf.Tensor, H: tf.Tensor, num_samples: int, block: slice
+    model: Any,
+    theta: tf.Tensor,
+    H: tf.Tensor,
+    num_samples: int,
+    block: slice,
+    complaint: str | None = None,
 ) -> tuple[Gaussian, float]:
     """N(theta, H^-1) of some coordinates, with the others fixed, and log|H|.
 
     :param H: [L', L'], or its diagonal [L'].
+    :param complaint: the error's text; that of a network by default.
     :raises ValueError: if it is not positive.
     """
     if H.shape.rank == 1:
         if not np.all(H.numpy() > 0):
-            raise ValueError(_NOT_POSITIVE)
+            raise ValueError(complaint or _NOT_POSITIVE)
         q = Gaussian(model, theta, diagonal=1 / tf.sqrt(H), num_samples=num_samples)
         return q, float(tf.reduce_sum(tf.math.log(H)))
     # With the order of the weights reversed, H = C C^T. Then C^-T, from H^-1 = C^-T C^-1, is
     # lower triangular in the original order.
     C = tf.linalg.cholesky(tf.reverse(H, [0, 1]))
     if not np.all(np.isfinite(C.numpy())):
-        raise ValueError(_NOT_POSITIVE)
+        raise ValueError(complaint or _NOT_POSITIVE)
     inverse = tf.linalg.triangular_solve(C, tf.eye(H.shape[0], dtype=C.dtype))
     root = tf.reverse(tf.linalg.matrix_transpose(inverse), [0, 1])
     L = int(theta.shape[0])
@@ -379,7 +427,7 @@ def _with_precision(
         WeightSpace(network), network.likelihood, mode.log_joint.X, mode.log_joint.Y
     )
     start = tf.concat(parts, axis=0)[None]
-    theta = maximise(log_joint, start, None, **settings, precise=True, seed=seed)[0]
+    theta = maximise(log_joint, start, **settings, precise=True, seed=seed)[0]
     matrix = _curvature(network, log_joint, theta, structure, curvature)
     return _Mode(log_joint, theta, matrix)
 
@@ -389,11 +437,18 @@ def _noise_variance(network: DeepGP) -> float | None:
         check_noise(network.likelihood)
     except ValueError:
         return None
-    return float(network.likelihood.variance.numpy())
+    return float(noise_variance(network.likelihood))
 
 
 _NOT_POSITIVE = (
-    "The curvature of the log density is not positive: the search has not ended at a maximum, or "
-    "the density has a kink there, as with relu. Use curvature='ggn', a smooth nonlinearity, or "
-    "more steps."
+    "The curvature of the log density is not positive: the search has not ended at a maximum, the "
+    "density has a kink there, as with relu, or the likelihood is not log-concave, such as "
+    "StudentT. Use curvature='ggn' with a log-concave likelihood, a smooth nonlinearity, or more "
+    "steps."
+)
+
+_NO_MAXIMUM = (
+    "The curvature of the target's log density is not positive: the search has not ended at a "
+    "maximum, because there is none or because it needs more steps. Check log_prob, choose other "
+    "coordinates, or take more steps."
 )

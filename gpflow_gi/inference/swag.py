@@ -19,6 +19,7 @@ from .log_joint import LogJoint
 from .map_estimate import search
 from .mixture import Mixture
 from .target import Target
+from .weight_space import check_network
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +90,7 @@ def multi_swag(
         ascent diverges.
     """
     started = time.perf_counter()
+    check_network(model)
     num_members = positive_integer("num_members", num_members)
     rank = integer("rank", rank, least=2)
     steps, interval = positive_integer("steps", steps), positive_integer("interval", interval)

@@ -48,8 +48,7 @@ class WeightSpace:
         :raises ValueError: if a layer has no weights, or a prior without defined coordinates;
             the message names the layer.
         """
-        if not isinstance(model, DeepGP):
-            raise TypeError(f"model must be a gpflow_gi.models.DeepGP, but is {shown(model)}.")
+        check_network(model)
         self.coordinates: dict[Any, LayerCoordinates] = {}
         """Coordinates of each layer of weights, by its position in the model's list of layers; in a
         block by (position of the block, 0 for the chain or 1 for the shortcut, position there)."""
@@ -187,6 +186,15 @@ class LayerCoordinates:
         z = standard_normal([num_samples, self.num_weights], fold_in(seed, 0), dtype)
         eta = self._layer.prior.draw_coordinates(num_samples, self.shape[0], fold_in(seed, 1))
         return tf.concat([z, eta], axis=1)
+
+
+def check_network(model: Any) -> None:
+    """Refuse what has no layers of weights, such as a target.
+
+    :raises TypeError: if `model` is not a DeepGP.
+    """
+    if not isinstance(model, DeepGP):
+        raise TypeError(f"model must be a gpflow_gi.models.DeepGP, but is {shown(model)}.")
 
 
 def _apply(

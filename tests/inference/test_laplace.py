@@ -4,15 +4,20 @@ import gpflow
 import numpy as np
 import pytest
 import tensorflow as tf
+import tensorflow_probability as tfp
 from scipy.stats import multivariate_normal
 
 import gpflow_gi as gi
 from gpflow_gi.inference import curvature, ensemble, laplace, map_estimate
+from gpflow_gi.inference.kronecker import gauss_newton_factors
+from gpflow_gi.inference.laplace import _curvature as of_structure
+from gpflow_gi.inference.laplace import _Mode, _result
 from gpflow_gi.inference.log_joint import LogJoint
+from gpflow_gi.inference.marginal_likelihood import _log_prior_of_noise, rescale_noise
 from gpflow_gi.layers import DenseLayer
 from gpflow_gi.models import DeepGP, NoDensityError
 from gpflow_gi.posteriors import GlobalInducing, Prior
-from gpflow_gi.priors import ScalePrior
+from gpflow_gi.priors import NealPrior, ScalePrior
 
 from .test_weight_posteriors import NOISE, D, L, N, data, exact, network  # noqa: F401
 
@@ -294,3 +299,122 @@ def test_outputs_of_a_linearised_network_are_correlated():
     products = samples[..., :, None] * samples[..., None, :]
     error = products.std(axis=0) / np.sqrt(S)
     assert (np.abs(products.mean(axis=0) - expected) < 5 * error).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["variance", "scale"])
+def test_the_noise_of_the_evidence_follows_its_prior(network, data, kind):  # noqa: F811
+    """Given as a variance or as a standard deviation; with a prior so narrow that it decides."""
+    likelihood = gpflow.likelihoods.Gaussian(**{kind: NOISE if kind == "variance" else NOISE**0.5})
+    network.likelihood = likelihood
+    assert laplace(network, data).noise_variance == pytest.approx(NOISE)
+    other = laplace(network, data, noise="marginal likelihood").noise_variance
+    log_mean = np.log(5.0) if kind == "variance" else np.log(5.0) / 2
+    prior = tfp.distributions.LogNormal(np.float64(log_mean), np.float64(0.001))
+    getattr(network.likelihood, kind).prior = prior
+    found = laplace(network, data, noise="marginal likelihood")
+    assert found.noise_variance == pytest.approx(5.0, rel=0.01) and other < 1.0
+    noise = found.model.likelihood.variance_at(data[0][:1]).numpy().item()
+    assert noise == pytest.approx(found.noise_variance)
+    found = laplace(network, data, train_likelihood=True)
+    assert found.noise_variance == pytest.approx(5.0, rel=0.01)
+    parameter = getattr(network.likelihood, kind)
+    parameter.prior_on = "unconstrained"
+    for rho in (0.5, 1.0, 2.0):
+        changed = gpflow.utilities.deepcopy(network.likelihood)
+        rescale_noise(changed, rho)
+        expected = getattr(changed, kind).log_prior_density()
+        log_prior = _log_prior_of_noise(network.likelihood, tf.constant(rho, tf.float64))
+        np.testing.assert_allclose(log_prior, expected)
+
+
+def test_the_noise_of_the_evidence_is_one_for_all(data):  # noqa: F811
+    X, Y = data[0], np.hstack([data[1], data[1] ** 2])
+    likelihood = gpflow.likelihoods.Gaussian(np.array([0.05, 0.5]))
+    model = DeepGP([DenseLayer(D, 2, Prior())], likelihood, num_data=N)
+    found = laplace(model, (X, Y), steps=200)
+    assert found.noise_variance is None and np.isfinite(found.log_evidence)
+    with pytest.raises(ValueError, match="Gaussian with a noise for each row or output"):
+        laplace(model, (X, Y), noise="marginal likelihood")
+
+
+def test_layers_that_share_a_prior_get_precisions_of_their_own(rng):
+    X = rng.normal(size=(N, D))
+    pair = X, np.sin(2 * X[:, :1])
+    shared = NealPrior()
+    layers = [DenseLayer(D, 3, Prior(), prior=shared), tf.nn.tanh]
+    model = DeepGP([*layers, DenseLayer(3, 1, Prior(), prior=shared)],
+                   gpflow.likelihoods.Gaussian(0.05), num_data=N)  # fmt: skip
+    settings = {"prior_precision": "marginal likelihood", "steps": 100}
+    found = laplace(model, pair, **settings)
+    network = found.weight_samples.network  # noqa: F811
+    scales = [float(network.layers[i].prior.scale.numpy()) for i in (0, 2)]
+    np.testing.assert_allclose(scales, [found.prior_precision[i] ** -0.5 for i in (0, 2)])
+    assert shared.scale.numpy() == 1.0 and model.layers[2].prior is shared
+
+
+def one_weight(Y):
+    """A weight z ~ N(0, 1) and two observations of it under Student's t."""
+    likelihood = gpflow.likelihoods.StudentT(scale=0.1, df=3.0)
+    layers = [DenseLayer(1, 1, Prior(), bias=False)]
+    return DeepGP(layers, likelihood, num_data=2), (np.ones((2, 1)), np.array(Y)[:, None])
+
+
+@pytest.mark.parametrize("structure", ["full", "diagonal", "kron"])
+def test_negative_curvature_counts_in_every_structure(structure):
+    """Far from a row, in units of the scale, the density of Student's t is convex."""
+    model, pair = one_weight([0.1735, -0.1735])
+    found = laplace(model, pair, structure=structure)
+    np.testing.assert_allclose(found.weight_samples.mean, [0.0], atol=1e-6)
+    square = 0.1735**2
+    of_rows = 2 * 4 * (0.03 - square) / (0.03 + square) ** 2  # of -log (1 + (y - f)^2 / 0.03)^-2
+    assert -0.5 < of_rows < -0.1
+    np.testing.assert_allclose(found.model.predict_f([[1.0]])[1], [[1 / (1 + of_rows)]], rtol=1e-6)
+    # At zero between rows that are far apart it is below -1, and there is no Gaussian.
+    model, pair = one_weight([0.3, -0.3])
+    log_joint = LogJoint(gi.inference.WeightSpace(model), model.likelihood, *map(tf.constant, pair))
+    theta = tf.constant([0.0], tf.float64)
+    matrix = of_structure(model, log_joint, theta, structure, "ggn")
+    with pytest.raises(ValueError, match=r"not positive.*not log-concave, such as StudentT"):
+        _result(model, _Mode(log_joint, theta, matrix), "linearised", 1, slice(None))
+
+
+def test_rounding_below_zero_is_none(rng):
+    """The outputs' matrix of Softmax is singular: its least eigenvalue is 0 up to rounding."""
+    model = curved(rng, gpflow.likelihoods.Softmax(3), P=3)
+    X, Y = model.check_data((rng.normal(size=(N, D)), rng.integers(3, size=(N, 1)) * 1.0))
+    log_joint = LogJoint(gi.inference.WeightSpace(model), model.likelihood, X, Y)
+    theta = tf.constant(30.0 * rng.normal(size=log_joint.space.size))
+    for factors in gauss_newton_factors(model, log_joint, theta).values():
+        assert np.all(factors.eigenvalues.numpy() >= 0.0)
+
+
+@pytest.mark.slow
+def test_noise_and_prior_precisions_are_learned_together(network, data):  # noqa: F811
+    """With other precisions another noise is best: both are, where the search ends."""
+    X, Y = data[0], 20.0 * data[1]
+    network.likelihood.variance.assign(1.0)
+    found = laplace(network, (X, Y), train_likelihood=True, prior_precision="marginal likelihood")
+    theta = tf.convert_to_tensor(found.weight_samples.mean)[None]
+    error = Y - found.weight_samples.space.functions(theta, tf.constant(X))[0].numpy()
+    # The maximum over the noise variance, at fixed weights, is the mean square of the errors.
+    assert found.noise_variance == pytest.approx(np.mean(error**2), rel=1e-3)
+
+
+def test_all_rows_in_a_step_are_all_rows(network, data):  # noqa: F811
+    """As many rows as there are need no minibatches, in the first search and in those after it."""
+    settings = {"prior_precision": "marginal likelihood", "steps": 20, "structure": "diagonal"}
+    one, other = (laplace(network, data, **settings, batch_size=B) for B in (None, N))
+    assert one.log_evidence == other.log_evidence
+
+
+def test_networks_are_told_from_targets_first(data):  # noqa: F811
+    target = gi.inference.Target(1, lambda theta: -(theta[:, 0] ** 2))
+    for call in (
+        lambda: ensemble(target, None),
+        lambda: ensemble(target, None, random_priors=True),
+        lambda: gi.inference.swag(target, None),
+        lambda: gi.inference.multi_swag("network", data),
+    ):
+        with pytest.raises(TypeError, match=r"model must be a gpflow_gi\.models\.DeepGP, but is"):
+            call()

@@ -98,3 +98,9 @@ def test_a_stationary_point_that_is_no_maximum_is_left():
     assert result.log_evidence == pytest.approx(0.5 * np.log(2 * np.pi), abs=1e-4)
     sides = {float(np.sign(map_estimate(two_modes(), seed=seed).theta[0])) for seed in range(6)}
     assert sides == {-1.0, 1.0}
+
+
+def test_the_advice_is_not_that_of_networks():
+    with pytest.raises(ValueError, match="target's log density is not positive") as error:
+        laplace(Target(2, lambda theta: -(theta[:, 0] ** 2)))
+    assert "ggn" not in str(error.value) and "relu" not in str(error.value)
