@@ -139,8 +139,8 @@ def laplace(
         weights for a full covariance; if the curvature is not positive, which is possible for a
         Hessian if the search did not reach a maximum, and for both kinds if the likelihood is not
         log-concave, such as StudentT; if the prior precision of a layer cannot be changed, or a
-        noise variance is to be chosen that is not there or is trained; or for "kron" if a layer is
-        not dense, or a prior is random.
+        noise variance is to be chosen that is not there or is trained, or with a random prior; or
+        for "kron" if a layer is not dense, or a prior is random.
 
     >>> from gpflow_gi.architectures import build_bnn
     >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
@@ -189,6 +189,12 @@ def laplace(
         _check_scales(model)
     if "noise" in chosen:
         check_noise(model.likelihood)
+        if not space.is_standard_normal:
+            raise ValueError(
+                "noise='marginal likelihood' needs priors of a fixed scale, but one has "
+                "coordinates of its own, such as ScalePrior. Use train_likelihood=True, or another "
+                "prior."
+            )
         if train_likelihood:
             raise ValueError(
                 "noise='marginal likelihood' chooses the variance that train_likelihood=True "

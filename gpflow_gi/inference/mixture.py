@@ -113,7 +113,7 @@ def _check_same_network(first: Any, other: Any, number: int) -> None:
 
 
 def _settings_of(network: DeepGP) -> dict[str, Any]:
-    """What the function and the density of a vector of weights depend on, by name."""
+    """The settings that a function and its density depend on beside its weights, by name."""
     settings = _of_chain(network.layers, "layer ")
     return settings | _of_module(network.likelihood, "the likelihood")
 

@@ -260,6 +260,8 @@ def test_priors_without_a_fixed_scale_keep_their_precision(rng):
     pair = rng.normal(size=(N, D)), rng.normal(size=(N, 1))
     with pytest.raises(ValueError, match=r"priors of a fixed scale.*ScalePrior"):
         laplace(model, pair, steps=20, prior_precision="marginal likelihood")
+    with pytest.raises(ValueError, match=r"priors of a fixed scale.*train_likelihood=True"):
+        laplace(model, pair, steps=20, noise="marginal likelihood")
 
 
 def test_all_rows_are_needed(network, data):  # noqa: F811
