@@ -42,7 +42,7 @@ class Rows:
         self.inputs = Standardiser.fit(train.X)
         self.targets = Standardiser(np.zeros(1), np.ones(1))
         if train.task == REGRESSION:
-            self.targets = Standardiser.fit(train.Y)
+            self.targets = Standardiser.of_targets(train.Y)
         self.task, self.classes = train.task, train.classes
         self.X, self.Y = self.inputs.transform(train.X), self.targets.transform(train.Y)
         """Training inputs [N, D] and targets [N, 1], standardised."""

@@ -16,8 +16,8 @@ class Standardiser:
 
     Fit it on the training rows only. A column that is constant there maps to zero in every row,
     also in a row with another value: the training rows do not give a scale for that value. The
-    inverse gives the constant. Therefore a target must not be constant: its value in other rows
-    would appear to be predicted exactly.
+    inverse gives the constant. Targets need :meth:`of_targets`: otherwise the value of a constant
+    one in other rows would appear to be predicted exactly.
 
     >>> scaling = Standardiser.fit(np.array([[1.0, 5.0], [3.0, 5.0]]))
     >>> scaling.transform(np.array([[4.0, 6.0]]))
@@ -63,6 +63,20 @@ class Standardiser:
             mean = np.average(unit, axis=0, weights=weights)
             deviation = np.sqrt(np.average(np.square(unit - mean), axis=0, weights=weights))
         return cls(low + span * mean, np.where(constant, 1.0, span * deviation), constant)
+
+    @classmethod
+    def of_targets(cls, values: Array, weights: Array | None = None) -> "Standardiser":
+        """Take mean and deviation as :meth:`fit`, with a scale of 1 for what is constant.
+
+        A target that is constant in the training rows keeps its distance from them in other rows,
+        as its density there depends on it.
+
+        :param values: as for :meth:`fit`.
+        :param weights: as for :meth:`fit`.
+        :raises ValueError: as :meth:`fit`.
+        """
+        fitted = cls.fit(values, weights)
+        return cls(fitted.mean, fitted.scale)
 
     def transform(self, values: Array) -> Array:
         """The standardised values, which have no unit.

@@ -71,7 +71,7 @@ def of_targets(
     if isinstance(made, Bernoulli) and not np.all(np.isin(Y, (0, 1))):
         raise ValueError("A Bernoulli likelihood takes 0 and 1, but y holds other numbers.")
     if isinstance(made, Gaussian | StudentT | HeteroskedasticTFPConditional):
-        return made, Standardiser.fit(Y, weights)
+        return made, Standardiser.of_targets(Y, weights)
     return made, Standardiser(np.zeros(Y.shape[1]), np.ones(Y.shape[1]))
 
 

@@ -11,8 +11,10 @@ from scipy import stats
 
 import gpflow_gi as gi
 from gpflow_gi.benchmark import BUDGETS, METHODS, Budget, run_trial, train
+from gpflow_gi.benchmark.trial import Rows
 from gpflow_gi.core.json_file import with_none_for_non_finite
 from gpflow_gi.datasets import DataError, Standardiser, Table, standard_split
+from gpflow_gi.metrics.held_out import HeldOut
 from gpflow_gi.training import FitRecord, LinearTail, Recovery
 from gpflow_gi.training.convergence import MADE_WORSE
 
@@ -224,6 +226,16 @@ def test_rows_to_test_on_play_no_part_in_training():
     assert one["metrics"]["elbo"] == other["metrics"]["elbo"]
     assert one["hyperparameters"] == other["hyperparameters"]
     assert one["metrics"]["rmse"] != other["metrics"]["rmse"]
+
+
+def test_the_value_of_a_target_that_is_constant_in_training_counts():
+    x = np.arange(6.0)[:, None]
+    train_rows = Table("t", x, np.full((6, 1), 3.0), ("a",), "y")
+    rows = Rows(train_rows, Table("t", x, x, ("a",), "y"))
+    np.testing.assert_array_equal(rows.Y, 0)
+    one, zero = np.ones((1, 6, 1)), np.zeros((1, 6, 1))
+    density = HeldOut(rows.Y_test, zero, one, rows.targets).log_density
+    np.testing.assert_allclose(density, stats.norm.logpdf(x[:, 0], 3.0, 1.0))
 
 
 def test_linear_regression_predicts_lines():

@@ -25,6 +25,15 @@ def test_constant_columns_become_zeros():
     np.testing.assert_allclose(standardiser.inverse(standardiser.transform(values)), values)
 
 
+def test_constant_targets_keep_their_distance():
+    values = np.stack([np.full(1000, 0.1), np.arange(1000.0)], axis=1)
+    targets, fitted = Standardiser.of_targets(values), Standardiser.fit(values)
+    np.testing.assert_array_equal(targets.transform(values), fitted.transform(values))
+    moved = targets.transform(np.array([[2.1, 0.0]]))
+    np.testing.assert_allclose(moved[0, 0], 2.0)
+    np.testing.assert_allclose(targets.inverse(moved), [[2.1, 0.0]], atol=1e-12)
+
+
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
 def test_extreme_units_are_standardised(unit):
     values = np.array([[1.0], [2.0], [4.0]])

@@ -134,6 +134,21 @@ def test_likelihoods(likelihood):
         np.testing.assert_allclose(density, np.log(np.where(y == 1, mean, 1 - mean)), rtol=1e-6)
 
 
+def test_the_density_of_a_constant_target_depends_on_the_value():
+    X = np.arange(12.0)[:, None]
+    constant = np.full(12, 3.0)
+    model = DeepGPRegressor(1, **SMALL).fit(X, constant)
+    mean, std = model.predict(X[:3], return_std=True)
+    y = np.array([3.0, 4.0, 1e4])
+    np.testing.assert_allclose(model.log_density(X[:3], y), norm.logpdf(y, mean, std))
+    both = np.column_stack([constant, np.arange(12.0)])
+    model = DeepGPRegressor(1, **SMALL).fit(X, both)
+    mean, std = model.predict(X[:3], return_std=True)
+    y = np.array([[4.0, 0.0], [4.0, 1.0], [2.0, 2.0]])
+    expected = norm.logpdf(y, mean, std).sum(axis=1)
+    np.testing.assert_allclose(model.log_density(X[:3], y), expected)
+
+
 @pytest.mark.slow
 def test_a_likelihood_of_gpflow(mixed, price):
     import gpflow
