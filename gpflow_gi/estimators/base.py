@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..datasets.preprocessing import Preprocessing
     from ..models import DeepGP
+    from ..objectives import Objective
 
 Array = NDArray[np.float64]
 
@@ -72,7 +73,6 @@ class Estimator(BaseEstimator):
         from ..benchmark.budgets import Budget
         from ..benchmark.train import inducing_for, train_by
         from ..core.validation import positive_integer, positive_number
-        from ..objectives import WeightedBound
         from ..posteriors.optimal import optimal_of
         from ..training import NoRise
 
@@ -123,7 +123,7 @@ class Estimator(BaseEstimator):
             seed=seed,
             progress=self.verbose,
             until_converged=rule,
-            objective=None if weights is None else WeightedBound(weights),
+            objective=None if weights is None else _weighted_objective(model, weights),
         )
         self.n_iter_ = self.fit_record_.step
         self.model_ = model
@@ -196,3 +196,13 @@ class Estimator(BaseEstimator):
         refuse_masked("X", X)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return self.input_scaling_.transform(X)
+
+
+def _weighted_objective(model: DeepGP, weights: Array) -> Objective:
+    """The objective of a model without weights, with weights."""
+    from ..benchmark.train import NUM_LATENT_SAMPLES
+    from ..objectives import ImportanceWeighted, WeightedBound
+
+    if model.latents:
+        return ImportanceWeighted(NUM_LATENT_SAMPLES, weights)
+    return WeightedBound(weights)

@@ -26,8 +26,9 @@ class Classifier(ClassifierMixin, Estimator):
         :param X: inputs, [N, D].
         :param y: labels of any kind, [N].
         :param sample_weight: [N], at least 0: a row of weight 2 counts as two, see
-            :class:`gpflow_gi.objectives.WeightedBound`; classes are those of rows with weight. None
-            for equal weights of 1.
+            :class:`gpflow_gi.objectives.WeightedBound`, and with latent variables
+            :class:`gpflow_gi.objectives.ImportanceWeighted`; classes are those of rows with
+            weight. None for equal weights of 1.
         :return: the estimator itself.
         :raises ValueError: if the inputs are not finite numbers, if the labels are of one class,
             of mixed types or continuous, if inputs and labels differ in number, if a parameter is

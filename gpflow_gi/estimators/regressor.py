@@ -33,7 +33,8 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         :param X: inputs, [N, D]; or a data frame, see `preprocess`.
         :param y: targets, [N] or [N, Q].
         :param sample_weight: [N], at least 0: a row of weight 2 counts as two, see
-            :class:`gpflow_gi.objectives.WeightedBound`. None for equal weights of 1.
+            :class:`gpflow_gi.objectives.WeightedBound`, and with latent variables
+            :class:`gpflow_gi.objectives.ImportanceWeighted`. None for equal weights of 1.
         :return: the estimator itself.
         :raises ValueError: if they are not finite numbers, if they differ in number, if a
             parameter is invalid, or if a weight is negative or all are zero.

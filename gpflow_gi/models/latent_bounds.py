@@ -8,7 +8,7 @@ import tensorflow as tf
 from check_shapes import check_shapes
 
 from ..core.random import Seed, as_seed
-from ..core.validation import positive_integer
+from ..core.validation import finite_tensor, positive_integer
 from ..layers import DataRows, Deterministic, Layer, RowLatents
 from ..layers.residual import every_layer
 from . import row_importance
@@ -78,6 +78,7 @@ class LatentBounds(Predictive):
         seed: Seed = None,
         *,
         doubly_reparameterised: bool = True,
+        weights: Any = None,
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """The two terms of the importance weighted bound of a model with latent variables.
 
@@ -88,9 +89,11 @@ class LatentBounds(Predictive):
         :param seed: see the class.
         :param doubly_reparameterised: True for the gradient of Tucker et al. (2019) with respect to
             q(h), whose error falls with K, unlike that of the plain gradient.
+        :param weights: of the rows' terms, [B]; None for weights of 1.
         :return: the first term, scaled to all rows, and the KL divergence of the layers; two of [],
             in nats.
-        :raises ValueError: if the data do not fit the model, or it has no latent variables.
+        :raises ValueError: if the data do not fit the model, there is not one weight for each row,
+            or the model has no latent variables.
         :raises NoDensityError: if the posterior has no density.
         """
         if not self.latents:
@@ -104,6 +107,13 @@ class LatentBounds(Predictive):
             raise ValueError("The bound needs at least one row of data, but X has none.")
         if not all(layer.has_density for layer in every_layer(self.layers)):
             raise NoDensityError(self.why_no_density())
+        if weights is not None:
+            weights = finite_tensor("weights", weights)
+            if weights.shape.rank != 1 or not weights.shape.is_compatible_with(rows.X.shape[:1]):
+                raise ValueError(
+                    f"weights must be numbers for each of {rows.X.shape[0]} rows, [B], but have "
+                    f"shape {weights.shape.as_list()}."
+                )
         return row_importance.bound_terms(
             self,
             rows,
@@ -111,4 +121,5 @@ class LatentBounds(Predictive):
             positive_integer("num_samples", S),
             as_seed(seed),
             doubly_reparameterised=doubly_reparameterised,
+            weights=weights,
         )

@@ -31,6 +31,7 @@ def bound_terms(
     seed: tf.Tensor,
     *,
     doubly_reparameterised: bool,
+    weights: tf.Tensor | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """The two terms of the bound.
 
@@ -41,11 +42,12 @@ def bound_terms(
     :param seed: [2].
     :param doubly_reparameterised: True for the gradient of Tucker et al. 2019, with all rows in
         memory; False for chunks of rows.
+    :param weights: of the rows' terms, [B]; None for weights of 1.
     :return: the first term, scaled to all rows, and the KL divergence of the layers: two of [].
     """
     terms = [
         _of_one_function(
-            model, rows, num_importance_samples, fold_in(seed, s), doubly_reparameterised
+            model, rows, num_importance_samples, fold_in(seed, s), doubly_reparameterised, weights
         )
         for s in range(num_samples)
     ]
@@ -54,7 +56,12 @@ def bound_terms(
 
 
 def _of_one_function(
-    model: Any, rows: DataRows, K: int, seed: tf.Tensor, doubly_reparameterised: bool
+    model: Any,
+    rows: DataRows,
+    K: int,
+    seed: tf.Tensor,
+    doubly_reparameterised: bool,
+    weights: tf.Tensor | None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     one = model.propagate(rows.X, 1, fold_in(seed, 0), draw_all=True)
     row_seed = fold_in(seed, 1)
@@ -73,6 +80,8 @@ def _of_one_function(
         (bounds,) = of_rows(tf.constant(0), *arrays)
     else:
         (bounds,) = in_chunks(of_rows, arrays, rows_per_chunk(K * max(model.width(), K)))
+    if weights is not None:
+        bounds *= weights
     return float(model.num_data) * tf.reduce_mean(bounds), one.kl
 
 

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from ..core.validation import positive_integer
 from .objective import Batch, Objective, Terms
+from .weighted import refuse_optimal, weights_of_rows
 
 
 class ImportanceWeighted(Objective):
@@ -17,21 +18,34 @@ class ImportanceWeighted(Objective):
     samples do not make it noisier. A step takes K times the work of one with the ELBO.
 
     :param num_samples: K, the samples of each row's latent variables.
-    :raises ValueError: if `num_samples` is not a positive integer.
+    :param weights: [N], of the rows' terms in the sum, as those of :class:`WeightedBound`; None for
+        equal weights of 1.
+    :raises ValueError: if `num_samples` is not a positive integer, or if `weights` are not finite,
+        at least 0 and not all 0.
     """
 
     name = "importance weighted bound"
 
-    def __init__(self, num_samples: int) -> None:
+    def __init__(self, num_samples: int, weights: Any = None) -> None:
         self.num_samples = positive_integer("num_samples", num_samples)
+        if weights is not None:
+            self.weights = weights_of_rows(weights)
+            self.shows_elbo = False
 
     def terms(self, model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor) -> Terms:
+        X, Y, *weights = batch
         terms: Terms = model.importance_weighted_terms(
-            batch, self.num_samples, num_samples=num_samples, seed=seed
+            (X, Y),
+            self.num_samples,
+            num_samples=num_samples,
+            seed=seed,
+            weights=weights[0] if weights else None,
         )
         return terms
 
     def check(self, model: Any, num_samples: int | None) -> None:
+        if self.weights is not None:
+            refuse_optimal(self, model)
         if not getattr(model, "latents", None):
             raise TypeError(
                 "The importance weighted bound is a sum over rows, and needs a model with latent "

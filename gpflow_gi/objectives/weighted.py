@@ -28,23 +28,11 @@ class WeightedBound(Objective):
     shows_elbo = False
 
     def __init__(self, weights: Any) -> None:
-        weights = finite_floats("weights", weights)
-        if np.ndim(weights) != 1:
-            raise ValueError(f"weights must have shape [N], but have shape {list(weights.shape)}.")
-        if np.any(weights < 0) or not np.any(weights > 0):
-            raise ValueError(
-                f"weights must be at least 0 and not all 0, but lie between {weights.min():g} and "
-                f"{weights.max():g}."
-            )
-        self.weights = gpflow.utilities.to_default_float(weights)
+        self.weights = weights_of_rows(weights)
 
     def check(self, model: Any, num_samples: int | None) -> None:
         Elbo().check(model, num_samples)
-        if optimal_of(model) is not None:
-            raise ValueError(
-                "WeightedBound cannot train a model whose last layer has the posterior Optimal, "
-                "which takes all rows with equal weights. Use GlobalInducing there."
-            )
+        refuse_optimal(self, model)
         if not hasattr(model, "row_terms") and hasattr(model, "bound_terms"):
             raise TypeError(
                 f"WeightedBound needs a model with row_terms(data, num_samples, seed), but got "
@@ -61,3 +49,31 @@ class WeightedBound(Objective):
         # Rows before an update have no weights.
         first = num_data * tf.reduce_mean(weights * per_row)
         return first + memory_term(model, num_samples, seed), kl
+
+
+def weights_of_rows(weights: Any) -> tf.Tensor:
+    """Weights of rows, [N].
+
+    :raises ValueError: if they are not finite, at least 0 and not all 0.
+    """
+    weights = finite_floats("weights", weights)
+    if np.ndim(weights) != 1:
+        raise ValueError(f"weights must have shape [N], but have shape {list(weights.shape)}.")
+    if np.any(weights < 0) or not np.any(weights > 0):
+        raise ValueError(
+            f"weights must be at least 0 and not all 0, but lie between {weights.min():g} and "
+            f"{weights.max():g}."
+        )
+    return gpflow.utilities.to_default_float(weights)
+
+
+def refuse_optimal(objective: Objective, model: Any) -> None:
+    """Refuse a posterior that is the best one for rows of equal weights.
+
+    :raises ValueError: if the last layer has it.
+    """
+    if optimal_of(model) is not None:
+        raise ValueError(
+            f"{type(objective).__name__} cannot train a model whose last layer has the posterior "
+            "Optimal, which takes all rows with equal weights. Use GlobalInducing there."
+        )

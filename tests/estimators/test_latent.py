@@ -19,3 +19,12 @@ def test_latent_variables_of_rows(rng):
     fitted.fit(X, y)  # goes on with the same rows
     with pytest.raises(ValueError, match=r"X must have the 20 rows .* but has 10"):
         fitted.fit(X[:10], y[:10])
+
+
+def test_weights_of_one_change_nothing(rng):
+    X, y = rng.normal(size=(12, 1)), rng.normal(size=12)
+    settings = {"num_inducing": 4, "steps": 3, "num_posterior_samples": 4, "random_state": 0}
+    one = DeepGPRegressor(1, latent_dim=1, **settings).fit(X, y)
+    other = DeepGPRegressor(1, latent_dim=1, **settings).fit(X, y, np.ones(12))
+    assert other.fit_record_.reports[-1].name == "importance weighted bound"
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))

@@ -175,6 +175,25 @@ def test_one_sample_of_the_bound_is_the_elbo(rng, kinds, latent_at):
     assert abs(sampled.mean() - elbo.mean()) < 4 * error
 
 
+def test_weights_multiply_the_terms_of_rows(rng):
+    model, (X, Y) = random_model(rng, ("local", "local")), data_of(rng)
+    batch = tuple(map(tf.constant, (X, model.numbered(tf.constant(Y)))))
+
+    def terms(weights):
+        objective = gi.objectives.ImportanceWeighted(3, weights)
+        return objective.terms(model, (*batch, objective.weights), 1, as_seed(2))
+
+    weights = np.array([2.0, 1.0, 0.5, 3.0, 0.0])
+    first, kl = terms(weights)
+    of_rows = [terms(one)[0] for one in np.eye(5)]
+    np.testing.assert_allclose(first, np.dot(weights, of_rows), rtol=1e-10)
+    plain = gi.objectives.ImportanceWeighted(3).terms(model, batch, 1, as_seed(2))
+    np.testing.assert_array_equal(terms(np.ones(5)), plain)
+    assert kl == plain[1]
+    with pytest.raises(ValueError, match=r"weights must be numbers for each of 5 rows.* \[4\]"):
+        model.importance_weighted_terms(batch, 3, weights=np.ones(4))
+
+
 def test_values_of_a_group_of_rows_are_of_one_function(rng):
     """Given z, their covariance is that of the residual."""
     kernel = gpflow.kernels.SquaredExponential(0.8)
@@ -373,6 +392,8 @@ def test_models_without_latent_variables(rng):
         model.importance_weighted_terms((X, Y), 3)
     with pytest.raises(TypeError, match="needs a model with latent variables"):
         gi.fit(model, (X, Y), steps=1, objective=gi.objectives.ImportanceWeighted(3))
+    with pytest.raises(ValueError, match="weights must be at least 0 and not all 0"):
+        gi.objectives.ImportanceWeighted(3, np.zeros(5))
 
 
 def test_a_drawn_layer_of_a_kernel_that_is_not_stationary_has_importance_weights():
