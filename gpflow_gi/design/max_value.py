@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
+import tensorflow_probability as tfp
 from check_shapes import check_shapes
 
 from ..core.random import Seed
 from ..core.validation import finite_array, positive_integer, true_or_false
-from .components import NUM_SAMPLES, check_model, components, density
+from .components import NUM_SAMPLES, check_model, components, distribution
 
 _NUM_POINTS = 400
-"""Points of the integrals over f, in ten standard deviations to both sides of all components."""
+"""Points of the integrals over f, those of all components together."""
+
+_LEAST = 4
+"""Least number of points of a component."""
+
+_TAIL = -4.0
+"""Beginning of the tail of a component, in standard deviations."""
 
 
 @check_shapes("return: [K]")
@@ -51,8 +60,8 @@ def max_value_entropy(
 
     Given f*, f(x) has the density of the mixture truncated at f* (Wang & Jegelka, "Max-value
     entropy search for efficient Bayesian optimization", ICML 2017, eq. 5). For one Gaussian that is
-    their eq. 6; for a mixture, whose entropy has no closed form, the integrals are sums over a
-    grid.
+    their eq. 6. A mixture has that of each component, and what f tells about the component that it
+    is from, an integral over each of them.
 
     :param model: a :class:`gpflow_gi.models.Predictive` of one output.
     :param X: [N, D].
@@ -66,32 +75,83 @@ def max_value_entropy(
     """
     mean, sd = components(model, X, num_samples, seed, maximise=maximise)
     sign = 1.0 if maximise else -1.0
-    f_max = sign * tf.constant(finite_array("optima", optima, (None,)))
-    low = tf.reduce_min(mean - 10.0 * sd, axis=0)
-    high = tf.reduce_max(mean + 10.0 * sd, axis=0)
-    # One grid below each f*, for the whole density and for the part that is left of it.
-    whole = _entropy(mean, sd, low, high)
-    ends = [tf.minimum(tf.maximum(one, low), high) for one in tf.unstack(f_max)]
-    return whole - tf.add_n([_entropy(mean, sd, low, end) for end in ends]) / len(ends)
+    f_max = sign * tf.constant(finite_array("optima", optima, (None,)), mean.dtype)
+    log_sd, u, v = tf.math.log(sd), *_nodes(mean.shape[0], mean.dtype)
+    log_S = tf.math.log(tf.cast(tf.shape(mean)[0], mean.dtype))
+    # H[f] = E_s H[f | s] + H[s] - H[s | f] for the component s that f is from; the first without
+    # the constant log(2 pi e) / 2, which both entropies have.
+    standard = tf.math.ndtri(u) + tf.zeros_like(mean)  # [J, S, N]
+    entropy_of_s = tf.reduce_mean(
+        tf.reduce_sum(v * _entropy_given_f(mean, sd, mean + sd * standard), axis=0), axis=0
+    )
+    whole = tf.reduce_mean(log_sd, axis=0) + log_S - entropy_of_s
+
+    def cut(end: tf.Tensor) -> tf.Tensor:
+        t = (end - mean) / sd
+        log_p = tf.nn.log_softmax(_log_distribution(t), axis=0)  # of s given f < end
+        p = tf.exp(log_p)
+        below, density = _below(t, u, v)
+        entropy_of_s = tf.reduce_sum(density * _entropy_given_f(mean, sd, mean + sd * below), 0)
+        return tf.reduce_sum(p * (log_sd - _gain(t) - log_p - entropy_of_s), axis=0)
+
+    ends = tf.unstack(f_max)
+    return whole - tf.add_n([cut(end) for end in ends]) / len(ends)
 
 
-def _entropy(mean: tf.Tensor, sd: tf.Tensor, low: tf.Tensor, high: tf.Tensor) -> tf.Tensor:
-    """Entropy of a truncated mixture, [N], by the trapezoidal rule.
+def _nodes(num_components: int, dtype: tf.DType) -> tuple[tf.Tensor, tf.Tensor]:
+    """Nodes and weights of Gauss and Legendre in (0, 1), two of [J, 1, 1].
+
+    They are probabilities below the values of f, J for each component.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(max(_LEAST, _NUM_POINTS // num_components))
+    u, v = 0.5 + 0.5 * nodes, 0.5 * weights
+    return tf.constant(u[:, None, None], dtype), tf.constant(v[:, None, None], dtype)
+
+
+def _entropy_given_f(mean: tf.Tensor, sd: tf.Tensor, f: tf.Tensor) -> tf.Tensor:
+    """Entropy of the component given f, in [0, log S].
 
     :param mean: [S, N].
     :param sd: [S, N].
-    :param low: where the density begins, [N].
-    :param high: where it ends, [N].
+    :param f: [..., N].
+    :return: [..., N].
     """
-    steps = tf.linspace(tf.zeros([], mean.dtype), tf.ones([], mean.dtype), _NUM_POINTS)
-    f = low + (high - low) * steps[:, None]  # [T, N]
-    p = tf.reduce_mean(density((f[:, None] - mean) / sd) / sd, axis=1)
-    p = tf.maximum(p, 1e-300 if mean.dtype == tf.float64 else 1e-37)
-    step = (high - low) / (_NUM_POINTS - 1)
+    log_p = -0.5 * tf.square((f[..., None, :] - mean) / sd) - tf.math.log(sd)
+    log_p -= tf.stop_gradient(tf.reduce_max(log_p, axis=-2, keepdims=True))
+    p = tf.exp(log_p)
+    total = tf.reduce_sum(p, axis=-2)
+    return tf.math.log(total) - tf.reduce_sum(p * log_p, axis=-2) / total
 
-    def integral(values: tf.Tensor) -> tf.Tensor:
-        return step * (tf.reduce_sum(values, axis=0) - 0.5 * (values[0] + values[-1]))
 
-    # H = log Z - 1/Z int p log p
-    mass = tf.maximum(integral(p), 1e-30)
-    return tf.math.log(mass) - integral(p * tf.math.log(p)) / mass
+def _below(t: tf.Tensor, u: tf.Tensor, v: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Nodes and weights for N(0, 1) below t, both [J, S, N].
+
+    Quantiles; far out in the tail, where they cannot be computed, those of the density
+    -x exp(-x^2 / 2), with weights for the other factor.
+
+    :param t: [S, N].
+    :param u: [J, 1, 1], probabilities.
+    :param v: [J, 1, 1], their weights.
+    """
+    near, far = tf.maximum(t, _TAIL), tf.minimum(t, _TAIL)
+    quantiles = tf.math.ndtri(u * distribution(near))
+    tail = -tf.sqrt(tf.square(far) - 2.0 * tf.math.log(u))
+    factor = v / tail
+    weights = tf.where(t > _TAIL, v, factor / tf.reduce_sum(factor, axis=0))
+    return tf.where(t > _TAIL, quantiles, tail), weights
+
+
+def _log_distribution(t: tf.Tensor) -> tf.Tensor:
+    """Log of the distribution function of N(0, 1), for any t."""
+    return tfp.distributions.Normal(tf.zeros([], t.dtype), 1.0).log_cdf(t)
+
+
+def _gain(t: tf.Tensor) -> tf.Tensor:
+    """H[x] - H[x | x < t] for x from N(0, 1): Wang & Jegelka 2017, eq. 6."""
+    # Above 40 it is zero in floating point; below -30 its terms all but cancel.
+    near = tf.clip_by_value(t, -30.0, 40.0)
+    log_p = _log_distribution(near)
+    ratio = tf.exp(-0.5 * tf.square(near) - 0.5 * math.log(2.0 * math.pi) - log_p)
+    y = 1.0 / tf.square(tf.minimum(t, -30.0))
+    tail = -0.5 * tf.math.log(y) + 0.5 * math.log(2.0 * math.pi) - 0.5 + 2.0 * y - 7.5 * y * y
+    return tf.where(t < -30.0, tail, 0.5 * near * ratio - log_p)

@@ -105,6 +105,55 @@ def test_max_value_entropy_of_a_gaussian(rng, X):
     np.testing.assert_allclose(found, wanted, atol=1e-3)
 
 
+def gain_of_components(monkeypatch, mean, sd, optimum):
+    """For rows with these components, [S] or [S, N], and a maximum; its gradients are finite."""
+    from gpflow_gi.design import max_value
+
+    mean, sd = (tf.Variable(np.reshape(one, (len(one), -1))) for one in (mean, sd))
+    monkeypatch.setattr(max_value, "components", lambda *args, **settings: (mean + 0, sd + 0))
+    with tf.GradientTape() as tape:
+        found = gi.design.max_value_entropy(None, None, [optimum], maximise=True)
+    assert all(np.isfinite(one).all() for one in tape.gradient(found, [mean, sd]))
+    return found.numpy()
+
+
+def test_max_value_entropy_far_below_all_that_f_may_be(monkeypatch):
+    """It rises with the distance of the optimum, as log t + log(2 pi) / 2 - 1 / 2 at last."""
+    t = np.array([0.0, 2.0, 8.0, 9.9, 10.5, 20.0, 29.0, 31.0, 1e6])
+    found = gain_of_components(monkeypatch, t[None], np.ones((1, len(t))), 0.0)
+    with np.errstate(over="ignore"):
+        wanted = -t * np.exp(norm.logpdf(-t) - norm.logcdf(-t)) / 2 - norm.logcdf(-t)
+    wanted[-1] = np.log(1e6) + np.log(2 * np.pi) / 2 - 0.5
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    # Equal components are one
+    again = gain_of_components(monkeypatch, np.stack([t, t]), np.ones((2, len(t))), 0.0)
+    np.testing.assert_allclose(again, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd", "optimum"),
+    [
+        ([0.0, 0.3], [1.0, 0.02], 0.5),
+        ([0.0, 0.3], [1.0, 0.005], 0.5),
+        ([0.0, 0.3], [1.0, 0.02], -12.0),
+        ([0.0, -3.0], [1.0, 0.5], -9.0),
+        ([0.0, 1.0], [1e-3, 1e-3], 0.5),
+    ],
+)
+def test_max_value_entropy_of_two_components(monkeypatch, mean, sd, optimum):
+    def entropy(end):
+        low = min(optimum, min(mean)) - 12.0
+        fine = [m + s * np.linspace(-12, 12, 20001) for m, s in zip(mean, sd, strict=True)]
+        f = np.unique(np.concatenate([*fine, np.linspace(low, max(mean) + 12, 200001), [optimum]]))
+        f = f[f <= end]
+        log_p = np.logaddexp(*(norm.logpdf(f, *one) for one in zip(mean, sd, strict=True)))
+        log_p -= np.logaddexp(*(norm.logcdf(end, *one) for one in zip(mean, sd, strict=True)))
+        return -integral(f, np.exp(log_p) * log_p)
+
+    found = gain_of_components(monkeypatch, mean, sd, optimum)
+    np.testing.assert_allclose(found, entropy(np.inf) - entropy(optimum), atol=2e-3)
+
+
 def test_integrated_variance_reduction_is_what_an_observation_does(rng, X):
     """One exact layer: the mean variance of GPR falls by that much, wherever x is."""
     kernel, noise = gpflow.kernels.SquaredExponential(), 0.2
