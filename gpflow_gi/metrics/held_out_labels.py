@@ -61,7 +61,7 @@ class HeldOutCounts:
 
     @cached_property
     def crps(self) -> Array:
-        """CRPS, [n], unbiased for any number of draws: E |y - Y'| - E |Y' - Y''| / 2."""
+        """CRPS, [n]: E |y - Y'| - E |Y' - Y''| / 2, unbiased if the draws are independent."""
         T = len(self.draws)
         ordered = np.sort(self.draws, axis=0)
         place = (2 * np.arange(1, T + 1) - T - 1)[:, None]

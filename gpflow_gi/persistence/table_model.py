@@ -188,8 +188,10 @@ def draw_counts(posterior: FrozenPosterior, X: Any) -> Any:
     """Draws of counts by a Poisson likelihood with log rates f, [T, n].
 
     A component of the prediction has f ~ N(m, v), so that y has the mean a = exp(m + v / 2) and
-    the variance a + a^2 (exp(v) - 1); m and v follow from these. The quantiles of f and of y given
-    f are the same in all rows: a row's draws do not depend on the others.
+    the variance a + a^2 (exp(v) - 1); m and v follow from these. The components, the quantiles of
+    f and those of y given f are points of one Sobol sequence, the same in all rows: a row's draws
+    do not depend on the others. T is a power of 2, at least 1024 and four times the number of
+    components.
 
     :param posterior: of a model for counts.
     :param X: [n, D].
@@ -200,10 +202,11 @@ def draw_counts(posterior: FrozenPosterior, X: Any) -> Any:
     v = np.log1p(np.maximum(variance - mean, 0) / mean**2)
     m = np.log(mean) - v / 2
     S = len(mean)
-    points = qmc.Sobol(2, seed=0).random_base2(10)  # for each component at least one
-    places = np.arange(len(points)) % S
+    points = qmc.Sobol(3, seed=0).random_base2(max(10, (4 * S - 1).bit_length()))
+    # A component by its number in the sequence would have the same few bits in all of its points.
+    places = np.minimum((points[:, 2] * S).astype(int), S - 1)
     log_rate = m[places] + np.sqrt(v[places]) * norm.ppf(points[:, :1])
-    return poisson.ppf(points[:, 1:], np.exp(log_rate))
+    return poisson.ppf(points[:, 1:2], np.exp(log_rate))
 
 
 def _check_task(model: Predictive, task: Any, classes: Any) -> None:

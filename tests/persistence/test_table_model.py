@@ -7,6 +7,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+import tensorflow as tf
 
 import gpflow_gi as gi
 from gpflow_gi.architectures import build_deep_gp
@@ -14,6 +15,7 @@ from gpflow_gi.architectures.sparse_gp import build_sparse_gp, sparse_gp_as_deep
 from gpflow_gi.cli import main
 from gpflow_gi.datasets import Standardiser, new_rows, read_csv
 from gpflow_gi.persistence import LoadError, TableModel
+from gpflow_gi.persistence.table_model import draw_counts
 
 N = 30
 
@@ -94,6 +96,35 @@ def test_a_sparse_gp_as_a_deep_gp_of_one_layer(table, model):
         sparse.predict_y(X), sparse_gp_as_deep_gp(sparse).predict_y(X), strict=True
     ):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+class Components:
+    """A posterior whose counts have these log rates, N(m, v) in each component, in one row."""
+
+    def __init__(self, m, v):
+        mean = np.exp(np.asarray(m) + np.asarray(v) / 2)
+        self.mean, self.variance = mean, mean + mean**2 * np.expm1(v)
+
+    def predict_y_components(self, X):
+        return tuple(tf.constant(one[:, None, None]) for one in (self.mean, self.variance))
+
+
+def test_draws_of_counts_have_the_moments_of_each_component():
+    """Two components alike: what is drawn from one is not another part of the quantiles."""
+    two = Components([3.0, 3.0], [0.5, 0.5])
+    draws = draw_counts(two, None)[:, 0]
+    np.testing.assert_allclose(draws.mean(), two.mean[0], rtol=0.02)
+    np.testing.assert_allclose(draws.std(), np.sqrt(two.variance[0]), rtol=0.05)
+    # One of them far below the other: zeros are drawn from it alone.
+    apart = Components([-30.0, 3.0], [0.5, 0.5])
+    draws = draw_counts(apart, None)[:, 0]
+    np.testing.assert_allclose(draws.mean(), apart.mean[1] / 2, rtol=0.02)
+
+
+def test_counts_are_drawn_from_all_of_many_components():
+    means = np.repeat([1.0, 1000.0], 1024)
+    draws = draw_counts(Components(np.log(means), np.zeros(2048)), None)
+    np.testing.assert_allclose(draws.mean(), 500.5, rtol=0.01)
 
 
 def changed(file, path, change):
