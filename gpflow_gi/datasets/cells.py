@@ -16,7 +16,10 @@ Array = NDArray[np.float64]
 MARKS = (".", ",")
 """The decimal marks."""
 
-_GROUPS = {".": r"[,\s'’]", ",": r"[.\s'’]"}
+_SPACES = "\\s\u00a0\u2007\u2009\u202f"
+"""Spaces, with those that do not break, which are not in the \\s of Arrow's expressions."""
+
+_GROUPS = {".": rf"[,{_SPACES}'’]", ",": rf"[.{_SPACES}'’]"}
 """Separators of thousands, by the decimal mark."""
 
 _FIRST = 1000
@@ -83,7 +86,8 @@ def _grouped(texts: pd.Series, decimal: str) -> Array:
     import pandas as pd
 
     group, mark = _GROUPS[decimal], "\\" + decimal
-    pattern = rf"[+-]?(\d{{1,3}}({group}\d{{3}})+|\d+)?({mark}\d*)?([eE][+-]?\d+)?"
+    # 0,123 has no thousands.
+    pattern = rf"[+-]?([1-9]\d{{0,2}}({group}\d{{3}})+|\d+)?({mark}\d*)?([eE][+-]?\d+)?"
     # Typeset tables have another sign for minus.
     texts = texts.map(str).str.strip().str.replace("−", "-", regex=False)
     fits = texts.str.fullmatch(pattern).to_numpy(dtype=bool)
@@ -97,6 +101,11 @@ def is_numeric(cells: pd.Series) -> bool:
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     return bool(is_numeric_dtype(cells.dtype) and not is_bool_dtype(cells.dtype))
+
+
+def are_texts(cells: pd.Series) -> bool:
+    """True for a column of texts, among which other objects may be."""
+    return not is_numeric(cells) and cells.dtype.kind not in "Mb"
 
 
 def hold(cells: pd.Series, character: str) -> bool:

@@ -90,7 +90,7 @@ def decimal_marks(
     unsure: list[str] = []
     for name in frame.columns:
         raw = frame[name]
-        if cells.is_numeric(raw) or raw.dtype.kind in "Mb" or not cells.hold(raw, ","):
+        if not cells.are_texts(raw) or not cells.hold(raw, ","):
             continue
         fits = [mark for mark in cells.MARKS if cells.fit(raw, mark)]
         if len(fits) == 1:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.real_array import kind_of, shown
+from . import cells
 from .column import CATEGORY, DATE, NUMBER, TRUTH, Column
 from .errors import DataError
 from .near import near_names
@@ -46,14 +47,17 @@ class NewRows:
 
         :param allow_unknown: True for categories that the training rows do not have: they are
             then of none.
-        :raises DataError: if the file is no table, lacks columns, or has no rows; or if values
-            are missing that nothing replaces, infinite, or of another kind than in training.
+        :raises DataError: if the file is no table, lacks columns, or has no rows; if it has
+            another decimal mark than in training; or if values are missing that nothing replaces,
+            infinite, or of another kind than in training.
         """
         file = TableFile.open(path)
         _check_columns(path, file.names, preprocessing)
         rows = cls(file, preprocessing, 0)
         wrong: dict[str, list[Any]] = {one.name: [] for one in preprocessing.columns}
+        has_marks = False
         for raw, typed in rows._parts(()):
+            has_marks = has_marks or _has_marks(raw, preprocessing)
             for one in preprocessing.columns:
                 wrong[one.name].append(
                     wrong_cells(
@@ -63,6 +67,8 @@ class NewRows:
         masks = {name: np.concatenate(found) for name, found in wrong.items() if found}
         if not masks or not len(next(iter(masks.values()))):
             raise DataError(f"{path} has no rows.")
+        if has_marks:
+            _check_decimal_marks(file, preprocessing)
         problems = [
             Problem(one.name, masks[one.name], expected(one))
             for one in preprocessing.columns
@@ -135,6 +141,52 @@ def _check_columns(place: Any, names: tuple[Any, ...], preprocessing: Preprocess
         said.append(shown(name) + (f" (near it: {', '.join(map(repr, near))})" if near else ""))
     plural = "s" * (len(absent) > 1)
     raise DataError(f"{place} lacks the column{plural} {', '.join(said)} of the training rows.")
+
+
+def _has_marks(raw: pd.DataFrame, preprocessing: Preprocessing) -> bool:
+    """True if texts hold commas, or points where training had decimal commas."""
+    points = {one.name for one in preprocessing.columns if one.decimal == ","}
+    return any(
+        cells.hold(raw[name], ",") or (name in points and cells.hold(raw[name], "."))
+        for name in raw.columns
+        if cells.are_texts(raw[name])
+    )
+
+
+def _check_decimal_marks(file: TableFile, preprocessing: Preprocessing) -> None:
+    """Refuse numbers like 1,234 in a file whose decimal mark is another one than in training.
+
+    :raises DataError: if other columns, all with one mark, say that it is another one.
+    """
+    marks: dict[str, tuple[str, ...]] = dict.fromkeys(file.names, cells.MARKS)
+    marked: dict[str, str] = {}
+    decisive: dict[str, str] = {}
+    for raw in file.chunks(ROWS, file.names):
+        for name in [name for name in file.names if marks[name] and cells.are_texts(raw[name])]:
+            column = raw[name]
+            marks[name] = tuple(mark for mark in marks[name] if cells.fit(column, mark))
+            with_mark = column[column.map(str).str.contains("[.,]").to_numpy(dtype=bool)]
+            if len(with_mark):
+                marked.setdefault(name, str(with_mark.iloc[0]))
+            if len(marks[name]) == 1 and name not in decisive:
+                (other,) = {*cells.MARKS} - {*marks[name]}
+                only = with_mark[np.isnan(cells.numbers(with_mark, other))]
+                if len(only):
+                    decisive[name] = str(only.iloc[0])
+    sure = {name: marks[name][0] for name in decisive if marks[name]}
+    if len(set(sure.values())) != 1:
+        return
+    other, mark = next(iter(sure.items()))
+    for one in preprocessing.columns:
+        unsure = one.name in marked and len(marks[one.name]) == 2
+        if one.kind == NUMBER and unsure and one.decimal != mark:
+            kinds = {".": "decimal points", ",": "decimal commas"}
+            raise DataError(
+                f"{file.path}, column {shown(one.name)}: {marked[one.name]!r} may have a decimal "
+                f"mark or a separator of thousands. Column {shown(other)} has {kinds[mark]}, as "
+                f"{decisive[other]!r}, but {shown(one.name)} had {kinds[one.decimal]} in training: "
+                f"write the numbers with {kinds[one.decimal]}, without separators of thousands."
+            )
 
 
 def problems_of(

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from gpflow_gi.datasets import DataError, read_csv
+from gpflow_gi.datasets.new_rows import NewRows
 
 TABLE = "a,b,y\n1,2.5,3\n4,5,6\n7,8,10\n"
 X, Y = [[1, 2.5], [4, 5], [7, 8]], [[3], [6], [10]]
@@ -67,6 +68,9 @@ def test_an_archive_of_several_files(csv):
         ("a;y\n1.234,5;1\n2,25;2\n-3;3\n", [1234.5, 2.25, -3]),
         ('a,y\n"1,234.5",1\n"12,345,678",2\n-3,3\n', [1234.5, 12345678, -3]),
         ("a;y\n1 234,5;1\n2'500;2\n1e3;3\n", [1234.5, 2500, 1000]),
+        ("a;y\n1\u00a0234,5;1\n2\u202f500;2\n1\u2009000\u2009000;3\n", [1234.5, 2500, 1e6]),
+        ("a;y\n0,123;1\n0,250;2\n1,125;3\n", [0.123, 0.25, 1.125]),
+        ('a,y\n"0,123",1\n"0,250",2\n"1,125",3\n', [0.123, 0.25, 1.125]),
         ("a,y\n−1,1\n+2,2\n3,3\n", [-1, 2, 3]),
         # Another column has decimal commas, so that points stand between thousands.
         ("a;b;y\n1.234;1,5;1\n500;1,5;2\n2.000;1,5;3\n", [1234, 500, 2000]),
@@ -96,6 +100,44 @@ def test_commas_that_may_be_both(csv):
     # Another column of the file decides.
     table = read_csv(csv('a;b;y\n1,234;"1,234.5";1\n500;1;2\n2,000;1;3\n'), "y")
     np.testing.assert_array_equal(table.X[:, :1], thousands)
+
+
+POINTS, COMMAS = "a,y\n1.234,2\n2.250,4\n5.125,6\n", "a;y\n1,234;2,5\n2,250;4\n5,125;6\n"
+
+
+@pytest.mark.parametrize(
+    ("training", "text", "expected"),
+    [
+        (POINTS, 'a,b\n"1,234",0.5\n500,0.7\n', [1234, 500]),
+        (POINTS, "a;b\n1.234;5\n2.250;0.7\n", [1.234, 2.25]),
+        (POINTS, 'a;b\n1.234;"1,234.5"\n2.250;0,7\n', [1.234, 2.25]),  # nothing is sure
+        (POINTS, "a;b\n1.234;4,5 kg\n2.250;6 kg\n", [1.234, 2.25]),
+        (COMMAS, "a;b\n1,234;0,5\n2.250;0,7\n", [1.234, 2250]),
+        (COMMAS, "a;b\n1,234;5\n2,250;7\n", [1.234, 2.25]),
+    ],
+)
+def test_marks_of_new_rows_that_are_those_of_training(csv, training, text, expected):
+    preprocessing = read_csv(csv(training), "y").preprocessing
+    ((_, typed),) = NewRows.open(csv(text, "new.csv"), preprocessing).parts()
+    np.testing.assert_array_equal(typed["a"], expected)
+
+
+@pytest.mark.parametrize(
+    ("training", "text", "said"),
+    [
+        (POINTS, "a;b\n1,234;2,000\n2,250;0,7\n", r"'1,234' .* 'b' has decimal commas, as '0,7'"),
+        (POINTS, "a;b\n1.234;0,5\n2.250;0,7\n", r"'1.234' .* 'b' has decimal commas"),
+        (COMMAS, "a,b\n1.234,0.5\n2.250,0.7\n", r"'1.234' .* has decimal points, as '0.5'"),
+        (COMMAS, 'a,b\n"1,234",0.5\n500,0.7\n', r"'1,234' .* has decimal points, as '0.5'"),
+    ],
+)
+def test_new_rows_with_another_decimal_mark(csv, training, text, said):
+    """They would be read as a thousand times what they are, or a thousandth."""
+    preprocessing = read_csv(csv(training), "y").preprocessing
+    of_training = "points" if training == POINTS else "commas"
+    with pytest.raises(DataError, match=said) as error:
+        NewRows.open(csv(text, "new.csv"), preprocessing)
+    assert f"write the numbers with decimal {of_training}" in str(error.value)
 
 
 def test_truth_values_dates_and_categories(csv):
