@@ -55,7 +55,7 @@ def read_target(frame: pd.DataFrame, marks: dict[str, str], task: str) -> Target
         is_number = column.kind == NUMBER if column else found.problems[0].rows is not None
         task = REGRESSION if is_number else CLASSIFICATION
     if task == CLASSIFICATION:
-        return _classes(name, raw)
+        return _classes(name, raw, column is not None and column.kind == TRUTH)
     zeros = np.zeros((len(raw), 1))
     if column is None and found.problems[0].rows is not None:
         return Target(zeros, task, problems=(Problem(name, found.problems[0].rows),))
@@ -70,10 +70,15 @@ def read_target(frame: pd.DataFrame, marks: dict[str, str], task: str) -> Target
     return Target(values[:, None], task, problems=problems)
 
 
-def _classes(name: str, raw: pd.Series) -> Target:
-    """Texts or numbers as classes, in their order."""
+def _classes(name: str, raw: pd.Series, are_truths: bool) -> Target:
+    """Texts or numbers as classes, in their order.
+
+    :param are_truths: True for truth values, which are the same in capitals.
+    """
     labels = texts(raw)
     missing = labels == ""
+    if are_truths and len({one.lower() for one in set(labels)}) < len(set(labels)):
+        labels = np.array([one.lower() for one in labels], dtype=object)
     different = sorted(set(labels[~missing]))
     if cells.is_numeric(raw):
         different.sort(key=float)

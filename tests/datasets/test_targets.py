@@ -21,6 +21,10 @@ def csv(tmp_path):
     [
         (["b", "a", "b", "c"], "auto", "classification", ("a", "b", "c"), [1, 0, 1, 2]),
         (["yes", "no", "no"], "auto", "classification", ("no", "yes"), [1, 0, 0]),
+        (["Yes", "No", "No"], "auto", "classification", ("No", "Yes"), [1, 0, 0]),
+        (["yes", "No", "YES"], "auto", "classification", ("no", "yes"), [1, 0, 1]),
+        (["y", "N", "n"], "classification", "classification", ("n", "y"), [1, 0, 0]),
+        (["b", "B", "a"], "auto", "classification", ("B", "a", "b"), [2, 0, 1]),
         (["10", "9", "10"], "classification", "classification", ("9", "10"), [1, 0, 1]),
         (["10", "9", "10"], "auto", "regression", (), [10, 9, 10]),
         (["yes", "no", "no"], "regression", "regression", (), [1, 0, 0]),
