@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import optimize
 from scipy.stats import qmc
 
+from ..core.callables import name_of, reason_of
 from ..core.random import Seed
 from ..core.validation import (
     finite_array,
@@ -51,7 +52,8 @@ def search(
     :param seed: of the Sobol points, an integer from 0 to 2^32 - 1.
     :return: the point, [D], and the function's value there.
     :raises ValueError: if `lower` is not below `upper`, or a number is not a positive integer; or
-        if the function does not return one number for each row.
+        if the function does not return one number for each row, is NaN at all Sobol points, or is
+        not written in TensorFlow operations while there are starts.
     :raises TypeError: if `acquisition` is not callable.
     """
     if isinstance(acquisition, type) or not callable(acquisition):
@@ -59,8 +61,15 @@ def search(
     lower, upper = _box(lower, upper)
     candidates = _sobol(lower, upper, num_candidates, seed)
     values = _values(acquisition, candidates)
-    best = np.argsort(-values)[: non_negative_integer("num_starts", num_starts)]
-    found = [(candidates[np.argmax(values)], float(values.max()))]
+    known = np.flatnonzero(~np.isnan(values))
+    if not len(known):
+        raise ValueError(
+            f"acquisition={name_of(acquisition)} is NaN at all {len(values)} Sobol points between "
+            "lower and upper: check the model, and the function at one of its training inputs."
+        )
+    order = known[np.argsort(-values[known])]
+    best = order[: non_negative_integer("num_starts", num_starts)]
+    found = [(candidates[order[0]], float(values[order[0]]))]
     if len(best):
         rows, improved = _climb(acquisition, candidates[best], lower, upper)
         found += list(zip(rows, improved.tolist(), strict=True))
@@ -148,9 +157,16 @@ def _climb(
         return total, tape.gradient(total, u, unconnected_gradients="zero")
 
     # A concrete function: TensorFlow would take those of several searches for retracing, and warn.
-    compiled = tf.function(with_gradient, autograph=False).get_concrete_function(
-        tf.TensorSpec(starts.shape, starts.dtype)
-    )
+    try:
+        compiled = tf.function(with_gradient, autograph=False).get_concrete_function(
+            tf.TensorSpec(starts.shape, starts.dtype)
+        )
+    except Exception as error:
+        raise ValueError(
+            f"acquisition={name_of(acquisition)} failed in a compiled function, which has "
+            "gradients; it must be written in TensorFlow operations, or be searched with "
+            f"num_starts=0. The error says: {reason_of(error)}"
+        ) from None
 
     def loss(flat: Array) -> tuple[float, Array]:
         u = tf.constant(flat.reshape(starts.shape), dtype=starts.dtype)

@@ -203,6 +203,15 @@ def test_search_finds_a_maximum():
     assert rough > 1.5
 
 
+@pytest.mark.parametrize("num_starts", [0, 4, 16])
+def test_points_at_which_the_function_is_nan_are_not_the_best(num_starts):
+    def parabola(X):
+        return tf.where(X[:, 0] > 0.5, np.float64(np.nan), -((X[:, 0] - 0.3) ** 2))
+
+    x, value = gi.design.search(parabola, [0], [1], num_candidates=16, num_starts=num_starts)
+    assert abs(x[0] - 0.3) < 0.1 and -0.01 < value <= 0
+
+
 @pytest.mark.slow
 def test_search_of_an_acquisition_function(model):
     def gain(X):
@@ -260,5 +269,14 @@ def test_failures(model, X, rng):
         gi.design.search(lambda X: X[:, 0], [0.0], [0.0])
     with pytest.raises(ValueError, match="a number for each of 8 rows"):
         gi.design.search(lambda X: X, [0.0], [1.0], num_candidates=8)
+    with pytest.raises(ValueError, match="<lambda> is NaN at all 8 Sobol points"):
+        gi.design.search(lambda X: np.nan * X[:, 0], [0.0], [1.0], num_candidates=8)
+
+    def of_numpy(X):
+        return np.sin(np.asarray(X)[:, 0])
+
+    with pytest.raises(ValueError, match=r"of_numpy failed .* in TensorFlow operations, or be sea"):
+        gi.design.search(of_numpy, [0.0], [1.0])
+    assert gi.design.search(of_numpy, [0.0], [1.0], num_starts=0)[1] > 0.83
     with pytest.raises(TypeError, match="acquisition must be a function"):
         gi.design.search(None, [0.0], [1.0])
