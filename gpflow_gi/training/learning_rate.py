@@ -18,15 +18,19 @@ Schedule: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
 
 DEFAULT_LEARNING_RATE = 0.01
 
+_TRIED_STEPS = 11
+"""Number of steps for which a schedule is tried before training."""
+
 
 def make_optimizer(
-    optimizer: Any, learning_rate: Any, variables: list[tf.Variable]
+    optimizer: Any, learning_rate: Any, variables: list[tf.Variable], steps: int = 1
 ) -> tuple[Any, Schedule | None]:
     """Return the optimizer, ready for `variables`, and the schedule for its rate, if any.
 
     :param optimizer: an optimizer from ``gpflow.keras.tf_keras.optimizers``; None for Adam.
     :param learning_rate: a number, a Keras LearningRateSchedule or a callable step -> rate. None
         keeps the rate of the optimizer (0.01 if `optimizer` is None too).
+    :param steps: number of steps of the run, for some of which a callable is tried.
     :raises TypeError: if one of them is of another type, or is GPflow's NaturalGradient.
     :raises ValueError: if `learning_rate` is not positive, if the optimizer already has its own
         schedule, or if it was used for other variables before.
@@ -60,7 +64,7 @@ def make_optimizer(
             "Give one or the other."
         )
     if callable(learning_rate):
-        _check_schedule(learning_rate)
+        _check_schedule(learning_rate, steps)
         return optimizer, learning_rate
     if isinstance(learning_rate, bool) or not isinstance(
         learning_rate, (int, float, np.integer, np.floating)
@@ -213,24 +217,26 @@ def restore_halved(optimizer: Any, times: int) -> None:
         halve(optimizer)
 
 
-def _check_schedule(schedule: Schedule) -> None:
+def _check_schedule(schedule: Schedule, steps: int) -> None:
     name = name_of(schedule)
+    # A negative rate in the course of the run would climb the loss. The last step is among these.
+    tried = np.unique(np.linspace(0, steps - 1, _TRIED_STEPS, dtype=np.int64))
     try:
         traced = tf.function(schedule, autograph=False).get_concrete_function(
             tf.TensorSpec([], tf.int64)
         )
-        rate = traced(tf.constant(0, tf.int64))
+        rates = [np.asarray(traced(tf.constant(step, tf.int64))) for step in tried]
     except Exception as error:
         raise ValueError(
             f"learning_rate={name} failed on a step that is an int64 tensor of shape []; it must "
             f"be written in TensorFlow operations. The error says: {reason_of(error)}"
         ) from None
-    values = np.asarray(rate)
-    if values.shape != () or values.dtype.kind != "f" or not np.isfinite(values) or values < 0:
-        raise ValueError(
-            f"learning_rate={name} must return one finite number, not negative, of a floating "
-            f"type, but returned {rate} for step 0."
-        )
+    for step, rate in zip(tried, rates, strict=True):
+        if rate.shape != () or rate.dtype.kind != "f" or not np.isfinite(rate) or rate < 0:
+            raise ValueError(
+                f"learning_rate={name} must return one finite number, not negative, of a floating "
+                f"type, but returned {rate} for step {step}."
+            )
 
 
 def _prefixed(prefix: str, config: dict[str, Any]) -> dict[str, Any]:

@@ -92,7 +92,7 @@ class Run:
             raise ValueError("The model has no trainable parameters.")
         with replicas.scope():
             self._optimizer, schedule = make_optimizer(
-                settings.optimizer, settings.learning_rate, variables
+                settings.optimizer, settings.learning_rate, variables, settings.steps
             )
         replicas.check_variables("optimizer", self._optimizer.variables)
         self._steps = TrainingSteps(

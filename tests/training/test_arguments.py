@@ -78,6 +78,11 @@ def speechless(*_):
             ValueError,
             "learning_rate=.* failed on a step",
         ),
+        (
+            {"learning_rate": lambda step: 0.1 - 0.03 * tf.cast(step, tf.float64), "steps": 5},
+            ValueError,
+            r"must return .*, not negative, .* but returned -0\.0[12]\d* for step 4",
+        ),
         ({"learning_rate": lambda step: step}, ValueError, "must return one finite number"),
         (
             {"learning_rate": lambda step: tf.constant([0.1, 0.1])},
