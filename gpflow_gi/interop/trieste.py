@@ -274,7 +274,7 @@ class TriesteModel:
         if writer and self.record is not None:
             last = self.record.reports[-1]
             with writer.as_default(step=logging.get_step_number()):
-                logging.scalar(last.name, last.value)
+                logging.scalar(last.name, last.objective)
 
     # ------------------------------------------------------------------------------------ inside
 

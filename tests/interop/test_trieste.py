@@ -5,7 +5,9 @@ import importlib.util
 import json
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import gpflow
 import numpy as np
@@ -62,6 +64,27 @@ def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "trieste", None)
     with pytest.raises(ImportError, match=r"pip install 'gpflow-gi\[trieste\]'"):
         as_trieste_model(None)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.5])
+def test_the_objective_is_logged(monkeypatch, data, temperature):
+    """Without Trieste, of which only the functions that write are needed."""
+    written = []
+    logging = SimpleNamespace(
+        get_tensorboard_writer=lambda: SimpleNamespace(as_default=lambda step: nullcontext()),
+        get_step_number=lambda: 3,
+        scalar=lambda name, value: written.append((name, float(value))),
+    )
+    library = SimpleNamespace(logging=logging)
+    monkeypatch.setattr("gpflow_gi.interop.trieste._import_trieste", lambda: library)
+    model = gi.architectures.build_deep_gp(*data, num_layers=1, num_inducing=5)
+    wrapped = as_trieste_model(model, steps=2, temperature=temperature)
+    wrapped.log()
+    assert not written  # not trained yet
+    record = wrapped.optimize(SimpleNamespace(query_points=data[0], observations=data[1]))
+    wrapped.log()
+    last = record.reports[-1]
+    assert written == [(last.name, last.objective)] and np.isfinite(last.objective)
 
 
 def test_every_protocol_is_there(wrapped):
