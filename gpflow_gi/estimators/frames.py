@@ -28,7 +28,9 @@ def _is_plain(column: pd.Series) -> bool:
     """True for numbers, and for objects among which there is no text and no date."""
     if column.dtype == object:
         known = column.dropna()
-        return not len(known) or not isinstance(known.iloc[0], str | bool)
+        if len(known) and isinstance(known.iloc[0], bool):
+            return False
+        return not any(isinstance(cell, str) for cell in known)
     return is_numeric(column)
 
 

@@ -78,6 +78,9 @@ def test_what_cannot_be_an_input(mixed, price):
         BNNRegressor((4,), **SMALL).fit(wrong, price)
     assert "X has 2 columns that cannot be used" in str(error.value)
     assert "column 'name': 24 different texts" in str(error.value)
+    wrong = mixed[["area"]].assign(floor=pd.Series([1, 2.5, "top"] * (N // 3), dtype=object))
+    with pytest.raises(ValueError, match="X, row 2, column 'floor': 'top' is not a number"):
+        BNNRegressor((4,), **SMALL).fit(wrong, price)
     with pytest.raises(ValueError, match="could not convert string to float"):
         BNNRegressor((4,), **SMALL, preprocess=None).fit(mixed[["colour"]], price)
     with pytest.raises(ValueError, match='preprocess must be "auto", "median" or None'):
