@@ -88,8 +88,11 @@ class TableFile:
         if not head.strip().strip("\ufeff") or not head.splitlines()[0].strip(" \t\ufeff"):
             raise DataError(f"{path}, line 1 is empty: it must hold the names of the columns.")
         separator = _separator(head)
-        records = csv.reader(io.StringIO(head), delimiter=separator, skipinitialspace=True)
-        return cls(path, _checked_names(path, next(records)), separator)
+        try:
+            first = next(_records(head, separator))
+        except csv.Error as error:
+            raise DataError(f"{path}, line 1 does not hold names of columns: {error}.") from None
+        return cls(path, _checked_names(path, first), separator)
 
     def frame(self, text: Collection[str] = ()) -> pd.DataFrame:
         """All rows but empty ones, with missing cells as NaN.
@@ -273,13 +276,19 @@ def _first_records(file: IO[str]) -> str:
     return "".join(lines)
 
 
+def _records(head: str, separator: str) -> Iterator[list[str]]:
+    # With newline="" lines may end with a carriage return alone, as in files of old programs.
+    text = io.StringIO(head, newline="")
+    return csv.reader(text, delimiter=separator, skipinitialspace=True)
+
+
 def _separator(head: str) -> str:
     """The separator with which most records have as many cells as there are names."""
 
     def score(separator: str) -> tuple[float, int]:
-        reader = csv.reader(io.StringIO(head), delimiter=separator, skipinitialspace=True)
+        records = _records(head, separator)
         try:
-            names, *rows = (row for row in reader if any(cell.strip() for cell in row))
+            names, *rows = (row for row in records if any(cell.strip() for cell in row))
         except csv.Error:
             return 0.0, 0
         same = sum(len(row) == len(names) for row in rows)

@@ -33,6 +33,22 @@ def test_separators(csv, separator):
     assert table.input_names == ("a, or so", "b, or so")
 
 
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_ends_of_lines(csv, end):
+    preprocessing = read_csv(csv(TABLE), "y").preprocessing
+    path = csv(TABLE.replace("\n", end))
+    check(read_csv(path, "y"))
+    ((_, typed),) = NewRows.open(path, preprocessing).parts()
+    np.testing.assert_array_equal(typed, X)
+    with pytest.raises(DataError, match="line 3, column 'b': 'x' is not a number"):
+        read_csv(csv(TABLE.replace("4,5", "4,x").replace("\n", end)), "y")
+
+
+def test_a_first_line_without_names(csv):
+    with pytest.raises(DataError, match="line 1 does not hold names of columns: field larger"):
+        read_csv(csv("a" * 200_000 + ",y\n1,2\n"), "y")
+
+
 def zipped(content, names=("table.csv",)):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
