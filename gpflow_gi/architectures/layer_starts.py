@@ -46,11 +46,11 @@ class GlobalForm:
     """True for whitened pseudo-outputs."""
 
     num_own: int = 0
-    """K, the number of a layer's own inducing points, the last of its M."""
+    """J, the number of a layer's own inducing points, the last of its M."""
 
 
 def own_of(Z: np.ndarray, num_own: int) -> np.ndarray | None:
-    """The last K of a layer's inducing inputs [M, D]; None if there are no points of its own."""
+    """The last J of a layer's inducing inputs [M, D]; None if there are no points of its own."""
     return Z[-num_own:] if num_own else None
 
 

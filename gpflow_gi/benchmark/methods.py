@@ -84,6 +84,8 @@ ALL_WEIGHTS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 """Methods for all weights of a network at once: title, source, and settings of their own."""
 
+OWN_HALF = "half of the inducing points of each layer its own"
+
 NO_BOUND = "A posterior without a density has no bound."
 """Why a trial may be done and have no bound."""
 
@@ -202,7 +204,7 @@ def _deep_gps_with_own_inducing_points() -> list[Method]:
         replace(
             method,
             name=f"{method.name}-own",
-            title=f"{method.title}, half of the inducing points of each layer its own",
+            title=f"{method.title}, {OWN_HALF}",
             settings={**method.settings, "own_share": 0.5},
         )
         for method in _deep_gps_with_a_covariance_of_each_unit()
@@ -261,7 +263,11 @@ def _deep_gps_with_an_optimal_last_layer() -> list[Method]:
             (f"global-{num_layers}-unshared", "global", "a precision of each unit"),
             (f"global-{num_layers}-whitened", "global", "a precision of each unit, whitened"),
             (f"global-{num_layers}-full", "full", "free Gaussians in hidden layers"),
-            (f"global-{num_layers}-full-own", "full", "the same, half of the points own"),
+            (
+                f"global-{num_layers}-full-own",
+                "full",
+                f"free Gaussians in hidden layers, {OWN_HALF}",
+            ),
         )
     ]
 

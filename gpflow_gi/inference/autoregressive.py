@@ -26,7 +26,7 @@ class MaskedNetwork(gpflow.Module):
 
         :param size: number of coordinates, L.
         :param width: number of units of a hidden layer, H. With fewer than L - 1, coordinates come
-            in H groups, whose members depend on those before the group.
+            in H + 1 groups, whose members depend on those before the group.
         :param num_outputs: C, the numbers for each coordinate.
         :param seed: [2].
         """

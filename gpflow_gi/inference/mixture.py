@@ -89,6 +89,14 @@ def _has_density(component: WeightPosterior) -> bool:
     return isinstance(component, DensityPosterior) and component.has_density
 
 
+def _equal(one: Any, other: Any) -> bool:
+    """True if two settings are equal; numbers that were found by a search, nearly."""
+    one, other = np.asarray(one), np.asarray(other)
+    if one.shape == other.shape and one.dtype.kind == other.dtype.kind == "f":
+        return bool(np.allclose(one, other, rtol=1e-6, atol=0.0))
+    return bool(np.array_equal(one, other))
+
+
 def _check_same_network(first: Any, other: Any, number: int) -> None:
     """Refuse a component whose weights have other units, or other functions, than the first's.
 
@@ -101,7 +109,7 @@ def _check_same_network(first: Any, other: Any, number: int) -> None:
         return
     ours, theirs = _settings_of(first), _settings_of(other)
     for name in [*ours, *theirs]:
-        if name not in ours or name not in theirs or not np.array_equal(ours[name], theirs[name]):
+        if name not in ours or name not in theirs or not _equal(ours[name], theirs[name]):
             here, there = (_shown(settings.get(name)) for settings in (ours, theirs))
             raise ValueError(
                 f"components must be of one network, whose units their weights have, but {name} "

@@ -99,9 +99,9 @@ def variational(
     :param learning_rate: learning rate: constant for half of the steps, then falling to zero.
     :param rank: number of columns of the factor of "low-rank".
     :param flow_steps: K, the number of steps of a flow.
-    :param width: units of each hidden layer of an autoregressive flow. With fewer than the L - 1
-        degrees of L coordinates, these come in groups of about L / width in a row, whose members
-        move by those before the group and not by each other.
+    :param width: units of each hidden layer of an autoregressive flow. With fewer than
+        L - 1 units for L coordinates, neighbours form groups of about L / width, whose members
+        depend on the coordinates before the group, and not on each other.
     :param dropout_rate: probability that "dropout" sets a unit to zero.
     :param train_likelihood: True to maximise over parameters of the likelihood too, such as the
         noise variance, and over GPflow's priors on them. Otherwise they stay fixed.

@@ -33,7 +33,7 @@ class Posterior(gpflow.Module, ABC):
     """M, with the layer's own inducing points; None if the posterior has no pseudo-data."""
 
     inducing_inputs: Parameter | None = None
-    """The layer's own inducing inputs, [K, D] or images [K, H, W, C]; None if it has none."""
+    """The layer's own inducing inputs, [J, D] or images [J, H, W, C]; None if it has none."""
 
     rows: tf.Tensor | None = None
     """Rows of the data, [N, D], if q(z) depends on their activations: for the last layer of a
@@ -44,7 +44,7 @@ class Posterior(gpflow.Module, ABC):
 
     @property
     def num_own(self) -> int:
-        """K, the number of the layer's own inducing points: those that are not from below."""
+        """J, the number of the layer's own inducing points: those that are not from below."""
         return 0 if self.inducing_inputs is None else int(self.inducing_inputs.shape[0])
 
     @property
@@ -64,7 +64,7 @@ class Posterior(gpflow.Module, ABC):
     def basis_inputs(self, U: tf.Tensor) -> tf.Tensor:
         """The inputs of the layer's basis or of its pseudo-data: U, its own inputs Z, or both.
 
-        :param U: inducing activations from below, [M - K, D] or [S, M - K, D]; empty, [0, D], if
+        :param U: inducing activations from below, [M - J, D] or [S, M - J, D]; empty, [0, D], if
             no layer from here on needs them.
         :return: [U, Z], or Z alone if q(z) does not depend on U: [M, D] or [S, M, D].
         """
@@ -112,8 +112,8 @@ def check_new(posterior: Posterior) -> None:
 def own_inputs(inducing_inputs: Any, num_inducing: int) -> Parameter | None:
     """The inducing inputs of a layer that has global ones too.
 
-    :param inducing_inputs: initial Z, [K, D] or images [K, H, W, C]; None for none.
-    :param num_inducing: M, more than K.
+    :param inducing_inputs: initial Z, [J, D] or images [J, H, W, C]; None for none.
+    :param num_inducing: M, more than J.
     :raises ValueError: if Z is not finite or of another shape, or has M or more rows.
     """
     if inducing_inputs is None:

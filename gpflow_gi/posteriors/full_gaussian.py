@@ -49,11 +49,11 @@ class FullGaussian(Posterior):
         """Set the start, which is checked when a layer takes the posterior: see :meth:`bind`.
 
         :param num_inducing: M, the number of inducing points, for a GP layer: those of the model,
-            and K of the layer's own; None for a layer of weights.
-        :param q_mu: [K, P]. Zero by default.
-        :param q_sqrt: lower triangular, [P, K, K]. The identity by default, which makes q the
-            prior.
-        :param inducing_inputs: initial Z, the layer's own inducing inputs, [K, D] with K < M; see
+            and J of the layer's own; None for a layer of weights.
+        :param q_mu: [K, P], or [M, P] in a GP layer. Zero by default.
+        :param q_sqrt: lower triangular, [P, K, K] or [P, M, M]. The identity by default, which
+            makes q the prior.
+        :param inducing_inputs: initial Z, the layer's own inducing inputs, [J, D] with J < M; see
             :class:`GlobalInducing`. None by default.
         :raises ValueError: if `num_inducing` is neither a positive integer nor None; or if Z is not
             finite, of another shape, has M or more rows, or is given without M.

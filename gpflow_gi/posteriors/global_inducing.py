@@ -55,7 +55,7 @@ class GlobalInducing(PseudoData, Posterior):
     ) -> None:
         """Set up the pseudo-data.
 
-        :param num_inducing: M, the number of inducing points: those of the model, and K of the
+        :param num_inducing: M, the number of inducing points: those of the model, and J of the
             layer's own.
         :param output_dim: P, the number of outputs of the layer; for a convolution the shape of
             its output images, (H, W, P) with P filters.
@@ -69,9 +69,9 @@ class GlobalInducing(PseudoData, Posterior):
         :param shared: True if all outputs share one Lambda, as in the paper. Otherwise each has its
             own Lambda, [P, M] or [P, M, M], and its own factorisation: P times the work.
         :param whiten: True for pseudo-outputs L v; for GP layers.
-        :param inducing_inputs: initial Z, the layer's own inducing inputs, [K, D] with K < M, or
-            images [K, H, W, C], in the units of the layer's inputs. Their pseudo-outputs are the
-            last K rows of V. None by default.
+        :param inducing_inputs: initial Z, the layer's own inducing inputs, [J, D] with J < M, or
+            images [J, H, W, C], in the units of the layer's inputs. Their pseudo-outputs are the
+            last J rows of V. None by default.
         :raises ValueError: if a number is not a positive integer, if `precision` or `shared` is
             unknown or not possible for the outputs, if an array is not finite or of another shape,
             or if Lambda is not positive definite or beyond the bounds of

@@ -69,9 +69,9 @@ class Optimal(Posterior):
         :param likelihood: the model's likelihood, the same object: a Gaussian one with a constant
             variance.
         :param num_inducing: M, the number of inducing points of a GP layer: those of the model, and
-            K of the layer's own. With inducing points of its own alone it can be left out.
-        :param inducing_inputs: initial Z of a GP layer with inducing inputs of its own, [K, D'],
-            K <= M, in the units of that layer's inputs. They are learned. A layer of weights has
+            J of the layer's own. With inducing points of its own alone it can be left out.
+        :param inducing_inputs: initial Z of a GP layer with inducing inputs of its own, [J, D'],
+            J <= M, in the units of that layer's inputs. They are learned. A layer of weights has
             neither.
         :raises TypeError: if `likelihood` is not such a likelihood.
         :raises ValueError: if the data or Z are empty, not finite or of another shape, if

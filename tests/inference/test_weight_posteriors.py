@@ -216,7 +216,8 @@ def scaled(scale=1.0, noise=NOISE, prior=NealPrior, bend=1.0):
 def test_a_mixture_is_of_one_network(change, difference):
     """Draws of another one have other units, and would be read in those of the first."""
     posteriors = []
-    for model in (scaled(), scaled(), scaled(**change)):
+    # Scales that a search has found differ by its rounding.
+    for model in (scaled(), scaled(1.0 + 1e-9), scaled(**change)):
         size = gi.inference.WeightSpace(model).size
         posteriors.append(Gaussian(model, np.zeros(size), diagonal=np.ones(size)))
     if "prior" not in change:

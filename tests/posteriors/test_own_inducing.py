@@ -230,6 +230,20 @@ def test_training_and_files(settings, data, tmp_path):
         np.testing.assert_array_equal(ours, theirs)
 
 
+def test_points_at_all_rows_are_mixed(rng):
+    """Different rows are sorted; those of a layer's own are not all at one side."""
+    X = rng.normal(size=(40, 2))
+    with pytest.warns(UserWarning, match="only 40 different rows"):
+        model = build_deep_gp(X, X, num_inducing=60, own_share=0.5)
+    below, own = model.inducing_inputs.numpy(), model.layers[0].posterior.inducing_inputs.numpy()
+    assert len(below) == len(own) == 20
+    np.testing.assert_array_equal(
+        np.unique(np.concatenate([below, own]), axis=0), np.unique(X, axis=0)
+    )
+    assert below[:, 0].min() < np.median(X[:, 0]) < below[:, 0].max()
+    assert own[:, 0].min() < np.median(X[:, 0]) < own[:, 0].max()
+
+
 def test_functions_agree_with_the_inducing_activations(data):
     X, Y = data
     model = build_deep_gp(X, Y, num_layers=3, num_inducing=6, own_share=0.5)
