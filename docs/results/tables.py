@@ -26,7 +26,7 @@ def computed() -> dict[str, str]:
     """Tables in Markdown, by words that occur once in all pages, before the table."""
     figures, forms = script("standard/figures.py"), script("standard/all_forms.py")
     optimal, warm_up = script("optimal-gp/table.py"), script("warm-up/table.py")
-    networks, divided = script("standard/networks.py"), script("standard/divided_rows.py")
+    networks, variants = script("standard/networks.py"), script("standard/variants.py")
     rates, coverage = script("rates/table.py"), script("standard/coverage.py")
     five, doubled = script("standard/five_layers.py"), script("doubled/table.py")
     chains = script("chains/table.py")
@@ -66,7 +66,8 @@ def computed() -> dict[str, str]:
         "by method, number of steps and learning rate:": optimal.naval_markdown(),
         "The first split, each method at its best rate of three:": first_warm_ups,
         "Energy, means over five": energy,
-        "differences of divided rows to one draw:": divided.markdown(divided.compared()),
+        "differences of divided rows to one draw:": variants.markdown("-divided"),
+        "differences of half own points to none:": variants.markdown("-own"),
         "and may gain more below it:": rates.markdown(rates.at_rates("dgp")),
         "Networks on naval:": rates.markdown(rates.at_rates("bnn")),
         "Gains of the bound per row by twice the steps:": doubled.markdown(steps),
