@@ -156,7 +156,8 @@ def _has_marks(raw: pd.DataFrame, preprocessing: Preprocessing) -> bool:
 def _check_decimal_marks(file: TableFile, preprocessing: Preprocessing) -> None:
     """Refuse numbers like 1,234 in a file whose decimal mark is another one than in training.
 
-    :raises DataError: if other columns, all with one mark, say that it is another one.
+    :raises DataError: if all columns that show their mark have the same, and one of them, which
+        had another in training or was not there, says that it is another one.
     """
     marks: dict[str, tuple[str, ...]] = dict.fromkeys(file.names, cells.MARKS)
     marked: dict[str, str] = {}
@@ -175,6 +176,11 @@ def _check_decimal_marks(file: TableFile, preprocessing: Preprocessing) -> None:
                     decisive[name] = str(only.iloc[0])
     sure = {name: marks[name][0] for name in decisive if marks[name]}
     if len(set(sure.values())) != 1:
+        return
+    # Training may have had both marks: a column with its own says nothing of others.
+    had = {one.name: one.decimal for one in preprocessing.columns if one.kind == NUMBER}
+    sure = {name: mark for name, mark in sure.items() if had.get(name) != mark}
+    if not sure:
         return
     other, mark = next(iter(sure.items()))
     for one in preprocessing.columns:

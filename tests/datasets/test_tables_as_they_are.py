@@ -119,6 +119,7 @@ def test_commas_that_may_be_both(csv):
 
 
 POINTS, COMMAS = "a,y\n1.234,2\n2.250,4\n5.125,6\n", "a;y\n1,234;2,5\n2,250;4\n5,125;6\n"
+BOTH = "a;b;y\n3,35;3.35;2\n1,25;1.25;4\n0,5;0.5;6\n"
 
 
 @pytest.mark.parametrize(
@@ -130,6 +131,8 @@ POINTS, COMMAS = "a,y\n1.234,2\n2.250,4\n5.125,6\n", "a;y\n1,234;2,5\n2,250;4\n5
         (POINTS, "a;b\n1.234;4,5 kg\n2.250;6 kg\n", [1.234, 2.25]),
         (COMMAS, "a;b\n1,234;0,5\n2.250;0,7\n", [1.234, 2250]),
         (COMMAS, "a;b\n1,234;5\n2,250;7\n", [1.234, 2.25]),
+        (BOTH, "a;b\n1,234;2.5\n2,250;0.7\n", [1.234, 2.25]),
+        (BOTH, "b;a;c\n2.5;1,234;0,7\n0.7;2,250;1\n", [1.234, 2.25]),
     ],
 )
 def test_marks_of_new_rows_that_are_those_of_training(csv, training, text, expected):
@@ -145,6 +148,7 @@ def test_marks_of_new_rows_that_are_those_of_training(csv, training, text, expec
         (POINTS, "a;b\n1.234;0,5\n2.250;0,7\n", r"'1.234' .* 'b' has decimal commas"),
         (COMMAS, "a,b\n1.234,0.5\n2.250,0.7\n", r"'1.234' .* has decimal points, as '0.5'"),
         (COMMAS, 'a,b\n"1,234",0.5\n500,0.7\n', r"'1,234' .* has decimal points, as '0.5'"),
+        (BOTH, "b;a;c\n2.5;1,234;0.7\n", r"'1,234' .* Column 'c' has decimal points, as '0.7'"),
     ],
 )
 def test_new_rows_with_another_decimal_mark(csv, training, text, said):
