@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,21 @@ from check_shapes import check_shapes
 
 from ..core.random import Seed
 from ..core.validation import finite_array, positive_integer, true_or_false
-from .components import NUM_SAMPLES, check_model, components, distribution
+from .components import NUM_SAMPLES, check_model, components
+
+Grid = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
 
 _NUM_POINTS = 400
-"""Points of the integrals over f, those of all components together."""
+"""Points of the integrals over f, for components that one grid resolves."""
 
-_LEAST = 4
-"""Least number of points of a component."""
+_BLOCKS = 16
+"""Number of parts in which these are computed."""
 
-_TAIL = -4.0
-"""Beginning of the tail of a component, in standard deviations."""
+_LEAST = 12
+"""Least number of a component's own points, if one grid does not; two are between neighbours."""
+
+_REACH = 7.0
+"""End of a component, in standard deviations."""
 
 
 @check_shapes("return: [K]")
@@ -61,7 +67,7 @@ def max_value_entropy(
     Given f*, f(x) has the density of the mixture truncated at f* (Wang & Jegelka, "Max-value
     entropy search for efficient Bayesian optimization", ICML 2017, eq. 5). For one Gaussian that is
     their eq. 6. A mixture has that of each component, and what f tells about the component that it
-    is from, an integral over each of them.
+    is from, an integral.
 
     :param model: a :class:`gpflow_gi.models.Predictive` of one output.
     :param X: [N, D].
@@ -76,74 +82,111 @@ def max_value_entropy(
     mean, sd = components(model, X, num_samples, seed, maximise=maximise)
     sign = 1.0 if maximise else -1.0
     f_max = sign * tf.constant(finite_array("optima", optima, (None,)), mean.dtype)
-    log_sd, u, v = tf.math.log(sd), *_nodes(mean.shape[0], mean.dtype)
-    log_S = tf.math.log(tf.cast(tf.shape(mean)[0], mean.dtype))
-    # H[f] = E_s H[f | s] + H[s] - H[s | f] for the component s that f is from; the first without
-    # the constant log(2 pi e) / 2, which both entropies have.
-    standard = tf.math.ndtri(u) + tf.zeros_like(mean)  # [J, S, N]
-    entropy_of_s = tf.reduce_mean(
-        tf.reduce_sum(v * _entropy_given_f(mean, sd, mean + sd * standard), axis=0), axis=0
-    )
-    whole = tf.reduce_mean(log_sd, axis=0) + log_S - entropy_of_s
+    low = tf.reduce_min(mean - _REACH * sd, axis=0)
+    high = tf.reduce_max(mean + _REACH * sd, axis=0)
+    ends = tf.concat([high[None], tf.minimum(f_max[:, None], high)], axis=0)
+    # Nodes of Gauss and Legendre are pi / 2 times as far apart in the middle as equal steps.
+    steps = 0.5 * math.pi / _NUM_POINTS * (high - low)
+    one_grid = tf.reduce_all(steps < tf.reduce_min(sd, axis=0))
 
-    def cut(end: tf.Tensor) -> tf.Tensor:
-        t = (end - mean) / sd
-        log_p = tf.nn.log_softmax(_log_distribution(t), axis=0)  # of s given f < end
-        p = tf.exp(log_p)
-        below, density = _below(t, u, v)
-        entropy_of_s = tf.reduce_sum(density * _entropy_given_f(mean, sd, mean + sd * below), 0)
-        return tf.reduce_sum(p * (log_sd - _gain(t) - log_p - entropy_of_s), axis=0)
+    def entropies(grid: Grid) -> tf.Tensor:
+        return tf.map_fn(
+            lambda end: _entropy((end - mean) / sd, sd, grid), ends, parallel_iterations=1
+        )
 
-    ends = tf.unstack(f_max)
-    return whole - tf.add_n([cut(end) for end in ends]) / len(ends)
+    entropy = tf.cond(one_grid, lambda: entropies(_one_grid), lambda: entropies(_own_points))
+    return entropy[0] - tf.reduce_mean(entropy[1:], axis=0)
 
 
-def _nodes(num_components: int, dtype: tf.DType) -> tuple[tf.Tensor, tf.Tensor]:
-    """Nodes and weights of Gauss and Legendre in (0, 1), two of [J, 1, 1].
+def _entropy(t: tf.Tensor, sd: tf.Tensor, grid: Grid) -> tf.Tensor:
+    """Entropy of a mixture below an end, [N], without the constant log(2 pi e) / 2.
 
-    They are probabilities below the values of f, J for each component.
-    """
-    nodes, weights = np.polynomial.legendre.leggauss(max(_LEAST, _NUM_POINTS // num_components))
-    u, v = 0.5 + 0.5 * nodes, 0.5 * weights
-    return tf.constant(u[:, None, None], dtype), tf.constant(v[:, None, None], dtype)
+    It is H[f | s] + H[s] - H[s | f] for the component s that f is from.
 
-
-def _entropy_given_f(mean: tf.Tensor, sd: tf.Tensor, f: tf.Tensor) -> tf.Tensor:
-    """Entropy of the component given f, in [0, log S].
-
-    :param mean: [S, N].
+    :param t: the end less the mean, in standard deviations, [S, N].
     :param sd: [S, N].
-    :param f: [..., N].
-    :return: [..., N].
     """
-    log_p = -0.5 * tf.square((f[..., None, :] - mean) / sd) - tf.math.log(sd)
-    log_p -= tf.stop_gradient(tf.reduce_max(log_p, axis=-2, keepdims=True))
-    p = tf.exp(log_p)
-    total = tf.reduce_sum(p, axis=-2)
-    return tf.math.log(total) - tf.reduce_sum(p * log_p, axis=-2) / total
+    log_p = tf.nn.log_softmax(_log_distribution(t), axis=0)  # of s
+    f, weights = (tf.stop_gradient(one) for one in grid(t, sd))
+    log_scale = log_p - tf.math.log(sd) + _log_ratio(t)
+
+    @tf.recompute_grad  # a block in memory at a time
+    def block(
+        f: tf.Tensor, weights: tf.Tensor, t: tf.Tensor, sd: tf.Tensor, log_scale: tf.Tensor
+    ) -> tf.Tensor:
+        # From the mean, or from the end if it is below: there the squares would cancel.
+        x = f[:, None] / sd + tf.nn.relu(t)
+        log_q = log_scale - x * (0.5 * x + tf.minimum(t, 0.0))
+        largest = tf.stop_gradient(tf.reduce_max(log_q, axis=1))
+        log_q -= largest[:, None]
+        q = tf.exp(log_q)
+        total = tf.reduce_sum(q, axis=1)
+        entropy_of_s = tf.math.log(total) - tf.reduce_sum(q * log_q, axis=1) / total
+        mass = weights * tf.exp(largest) * total
+        return tf.reduce_sum(tf.stack([mass * entropy_of_s, mass]), axis=1)
+
+    sums = tf.map_fn(
+        lambda part: block(*part, t, sd, log_scale),
+        (f, weights),
+        parallel_iterations=1,
+        fn_output_signature=t.dtype,
+    )
+    given_f, mass = tf.unstack(tf.reduce_sum(sums, axis=0))
+    without = tf.reduce_sum(tf.exp(log_p) * (tf.math.log(sd) - _gain(t) - log_p), axis=0)
+    return without - given_f / mass
 
 
-def _below(t: tf.Tensor, u: tf.Tensor, v: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Nodes and weights for N(0, 1) below t, both [J, S, N].
+def _one_grid(t: tf.Tensor, sd: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Nodes and weights of Gauss and Legendre for all components.
 
-    Quantiles; far out in the tail, where they cannot be computed, those of the density
-    -x exp(-x^2 / 2), with weights for the other factor.
-
-    :param t: [S, N].
-    :param u: [J, 1, 1], probabilities.
-    :param v: [J, 1, 1], their weights.
+    :return: values of f less the end, and their weights, two of [B, T, N].
     """
-    near, far = tf.maximum(t, _TAIL), tf.minimum(t, _TAIL)
-    quantiles = tf.math.ndtri(u * distribution(near))
-    tail = -tf.sqrt(tf.square(far) - 2.0 * tf.math.log(u))
-    factor = v / tail
-    weights = tf.where(t > _TAIL, v, factor / tf.reduce_sum(factor, axis=0))
-    return tf.where(t > _TAIL, quantiles, tail), weights
+    low = tf.reduce_min(_place(_REACH, t, sd), axis=0)
+    nodes, weights = np.polynomial.legendre.leggauss(_NUM_POINTS)
+    u, v = (
+        tf.constant(one.reshape(_BLOCKS, -1, 1), t.dtype) for one in (0.5 - 0.5 * nodes, weights)
+    )
+    return low * u, -0.5 * low * v
+
+
+def _own_points(t: tf.Tensor, sd: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Nodes and weights of Gauss and Legendre, two between neighbours of all components' points.
+
+    :return: as from :func:`_one_grid`.
+    """
+    S, N = t.shape[0], tf.shape(t)[1]
+    each = _LEAST * max(1, 2 * _NUM_POINTS // (_LEAST * S))
+    u = tf.cast(tf.linspace(0.0, 1.0, each), t.dtype)[:, None, None]
+    top = tf.clip_by_value(t, 0.0, _REACH)
+    f = tf.reshape(_place(_REACH - (_REACH + top) * u, t, sd), [each * S, N])
+    f = tf.sort(tf.minimum(f, 0.0), axis=0)
+    half = 0.5 * (tf.concat([f[1:], f[-1:]], axis=0) - f)  # the last is zero
+    nodes = tf.concat([f + (1.0 + one / math.sqrt(3.0)) * half for one in (-1, 1)], axis=0)
+    blocks = [2 * _LEAST, each * S // _LEAST, N]
+    return tf.reshape(nodes, blocks), tf.reshape(tf.tile(half, [2, 1]), blocks)
+
+
+def _place(y: Any, t: tf.Tensor, sd: tf.Tensor) -> tf.Tensor:
+    """Values of f less the end where a component's log density has fallen by y^2 / 2.
+
+    Below its mean, or above if y is negative; below the end if that is below the mean.
+    """
+    y, below = tf.cast(y, t.dtype), tf.minimum(t, 0.0)
+    fall = y * tf.abs(y) / tf.maximum(tf.sqrt(tf.square(below) + tf.square(y)) - below, 1e-30)
+    return -sd * (fall + tf.nn.relu(t))
 
 
 def _log_distribution(t: tf.Tensor) -> tf.Tensor:
     """Log of the distribution function of N(0, 1), for any t."""
     return tfp.distributions.Normal(tf.zeros([], t.dtype), 1.0).log_cdf(t)
+
+
+def _log_ratio(t: tf.Tensor) -> tf.Tensor:
+    """Log of sqrt(2 pi) times the density of N(0, 1) at min(t, 0), over the mass below t."""
+    near, far = tf.maximum(t, -30.0), tf.minimum(t, -30.0)
+    ratio = -0.5 * tf.square(tf.minimum(near, 0.0)) - _log_distribution(near)
+    tail = tf.math.log(-far) + 1.0 / tf.square(far) + 0.5 * math.log(2.0 * math.pi)
+    return tf.where(t < -30.0, tail, ratio)
 
 
 def _gain(t: tf.Tensor) -> tf.Tensor:
