@@ -340,6 +340,7 @@ def test_the_noise_of_the_evidence_is_one_for_all(data):  # noqa: F811
         laplace(model, (X, Y), noise="marginal likelihood")
 
 
+@pytest.mark.slow
 def test_layers_that_share_a_prior_get_precisions_of_their_own(rng):
     X = rng.normal(size=(N, D))
     pair = X, np.sin(2 * X[:, :1])
@@ -403,6 +404,7 @@ def test_noise_and_prior_precisions_are_learned_together(network, data):  # noqa
     assert found.noise_variance == pytest.approx(np.mean(error**2), rel=1e-3)
 
 
+@pytest.mark.slow
 def test_all_rows_in_a_step_are_all_rows(network, data):  # noqa: F811
     """As many rows as there are need no minibatches, in the first search and in those after it."""
     settings = {"prior_precision": "marginal likelihood", "steps": 20, "structure": "diagonal"}

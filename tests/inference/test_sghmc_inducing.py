@@ -224,6 +224,7 @@ def test_mistakes_are_refused_in_words(rng, data):
     assert tf.executing_eagerly()
 
 
+@pytest.mark.slow
 def test_classes_and_missing_outputs(rng, data):
     """f is integrated, so that no gradient of the likelihood is needed, nor every output."""
     X, Y = data

@@ -130,7 +130,9 @@ def test_what_goes_on_is_the_function_at_the_points_from_below(form, rng):
     assert abs(ratio.mean() + q.kl()) < 5 * ratio.std() / 4000**0.5
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form", [FORMS[0], *(pytest.param(form, marks=pytest.mark.slow) for form in FORMS[1:])]
+)
 def test_joint_draws_have_the_bound_as_their_mean(form, data, rng):
     """Of all layers, whose density ratios are those of the bound."""
     X, Y = data
@@ -214,7 +216,14 @@ def test_the_builder_starts_at_the_same_functions(method, num_layers, data):
     np.testing.assert_allclose(models[1].predict_f(X, 200, seed=0)[0], mean, atol=0.1)
 
 
-@pytest.mark.parametrize("settings", [{}, {"latent_dim": 1}, {"inference": ["full", "optimal"]}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        pytest.param({"latent_dim": 1}, marks=pytest.mark.slow),
+        pytest.param({"inference": ["full", "optimal"]}, marks=pytest.mark.slow),
+    ],
+)
 def test_training_and_files(settings, data, tmp_path):
     X, Y = data
     model = build_deep_gp(X, Y, num_inducing=6, own_share=0.5, **settings)
