@@ -143,8 +143,8 @@ MUTATIONS = [
     ),
     Mutation(
         "a free Gaussian at global inducing points that starts at the prior's covariance",
-        "return FullGaussian(M, q_mu=q_mu, q_sqrt=roots)",
-        "return FullGaussian(M, q_mu=q_mu)",
+        "return FullGaussian(M, q_mu=q_mu, q_sqrt=roots, inducing_inputs=own)",
+        "return FullGaussian(M, q_mu=q_mu, inducing_inputs=own)",
         "architectures/test_build_deep_gp.py",
     ),
     Mutation(
