@@ -202,8 +202,8 @@ def build_deep_gp(
     U = centres(X, num_inducing, seed)
     is_global = bool({"global", "full"} & set(methods))
     num_own = min(round(own_share * len(U)), len(U) - 1)
-    if num_own and len(U) == len(np.unique(X, axis=0)):
-        # All rows, sorted: the first and the last ones lie apart.
+    if num_own and np.array_equal(U, np.unique(U, axis=0)):
+        # All rows are sorted: the first and the last ones lie apart.
         U = U[np.random.default_rng(seed).permutation(len(U))]
     layers: list[Any] = []
     F, Z = X, U  # rows and inducing points below a layer, if every layer were its mean

@@ -85,6 +85,7 @@ ALL_WEIGHTS: dict[str, tuple[str, str, dict[str, Any]]] = {
 """Methods for all weights of a network at once: title, source, and settings of their own."""
 
 OWN_HALF = "half of the inducing points of each layer its own"
+"""The end of the titles of methods with `own_share=0.5`."""
 
 NO_BOUND = "A posterior without a density has no bound."
 """Why a trial may be done and have no bound."""

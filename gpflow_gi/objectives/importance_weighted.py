@@ -30,6 +30,8 @@ class ImportanceWeighted(Objective):
         self.num_samples = positive_integer("num_samples", num_samples)
         if weights is not None:
             self.weights = weights_of_rows(weights)
+            # It bounds the evidence of the rows only where their weights are 1.
+            self.name = "importance weighted bound of weighted rows"
             self.shows_elbo = False
 
     def terms(self, model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor) -> Terms:

@@ -28,9 +28,9 @@ class Optimal(Posterior):
         L = E_q [ log N(Y | 0, Phi(F) Phi(F)^T + variance I) - sum_{l < L} KL(q(z_l) || p(z_l)) ]
 
     In a GP layer q(z) is the optimal Gaussian of Titsias (2009) at its inducing inputs, which are
-    the model's global ones, drawn through the layers below, or its own. Below it there may be GP
-    layers too. Given their inducing outputs, the rows of F are still random: q(z) takes their
-    means, passed from layer to layer, and is optimal if F does not vary around these.
+    the model's global ones, drawn through the layers below, or its own, or some of both. Below it
+    there may be GP layers too. Given their inducing outputs, the rows of F are still random: q(z)
+    takes their means, passed from layer to layer, and is optimal if F does not vary around these.
 
     There is nothing to learn in it but its own inducing inputs, if it has any. Each step and each
     prediction pushes all N rows through the layers below; the bound is then one for minibatches
