@@ -51,7 +51,7 @@ def describe_csv(
     """
     path = Path(path)
     table = read_csv(path, target, drop, drop_constant=True, **reading)
-    for note in table.notes:
+    for note in (*table.notes, *_two_values(table)):
         say(note)
     file = TableFile.open(path)
     used = {column.name for column in table.preprocessing.columns}
@@ -71,6 +71,18 @@ def describe_csv(
         "path": str(path.resolve()),
         **columns,
     }
+
+
+def _two_values(table: Table) -> tuple[str, ...]:
+    """A remark on a target that may be meant as a class."""
+    values = np.unique(table.Y)
+    if len(values) != 2:
+        return ()
+    return (
+        f"The target {table.target_name!r} has two values, taken as the numbers {values[0]:g} and "
+        f"{values[1]:g}: a benchmark is a regression. For classes: gpflow-gi compare --task "
+        "classification.",
+    )
 
 
 def _is_read_alike(one: Table, other: Table) -> bool:

@@ -104,8 +104,15 @@ def is_numeric(cells: pd.Series) -> bool:
 
 
 def are_texts(cells: pd.Series) -> bool:
-    """True for a column of texts, among which other objects may be."""
-    return not is_numeric(cells) and cells.dtype.kind not in "Mb"
+    """True for a column of texts, among which other objects may be, but no lists."""
+    return not is_numeric(cells) and cells.dtype.kind not in "Mb" and not are_nested(cells)
+
+
+def are_nested(cells: pd.Series) -> bool:
+    """True if some cells are lists or records, as files of Parquet have them."""
+    if cells.dtype != object:
+        return False
+    return any(isinstance(cell, list | tuple | dict | np.ndarray) for cell in cells)
 
 
 def hold(cells: pd.Series, character: str) -> bool:

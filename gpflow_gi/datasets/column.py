@@ -65,11 +65,12 @@ class Column:
         """[n], True where a value of :meth:`values` is missing."""
         return values == "" if self.kind == CATEGORY else np.isnan(values.astype(float))
 
-    def learned(self, values: Any, impute: bool) -> Column:
+    def learned(self, values: Any, impute: bool, weights: Any = None) -> Column:
         """The same column with what training rows tell.
 
         :param values: [n], from :meth:`values`, of the training rows.
         :param impute: True if missing values are replaced by the median.
+        :param weights: [n], of the rows, positive, for the median; None for equal ones.
         """
         absent = self.is_missing(values)
         settings = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -79,7 +80,8 @@ class Column:
         if not impute:
             return self
         present = values[~absent]
-        fill = float(np.median(present)) if len(present) else 0.0
+        weights = None if weights is None else weights[~absent]
+        fill = _median(present, weights) if len(present) else 0.0
         return Column(**{**settings, "fill": fill, "missing": bool(absent.any())})
 
     def input_names(self) -> list[str]:
@@ -134,3 +136,19 @@ def texts(raw: pd.Series) -> Any:
 
     places, different = pd.factorize(raw.astype(object))
     return np.array([*(str(cell).strip() for cell in different), ""], dtype=object)[places]
+
+
+def _median(values: Any, weights: Any) -> float:
+    """The median, in which a value of weight 2 counts as two.
+
+    :param values: [n].
+    :param weights: [n], or None for equal ones.
+    """
+    if weights is None or np.ptp(weights) == 0:
+        return float(np.median(values))
+    order = np.argsort(values)
+    values, below = values[order], np.cumsum(weights[order])
+    half = below[-1] / 2
+    # Half of the weight may end exactly between two values.
+    middle = [values[np.searchsorted(below, half, side)] for side in ("left", "right")]
+    return float(np.mean(middle))

@@ -55,8 +55,11 @@ def find_kinds(
     problems: list[Problem] = []
     for name in frame.columns:
         raw = frame[name]
-        if name in categories or raw.dtype == "category":
-            found: Any = _category(name, raw, max_categories)
+        if cells.are_nested(raw):
+            text = "lists or records, from which no inputs are made"
+            found: Any = Problem(name, text=text, remedies=("drop the column",))
+        elif name in categories or raw.dtype == "category":
+            found = _category(name, raw, max_categories)
         elif cells.is_numeric(raw):
             found = Column(name)
         elif raw.dtype.kind == "M":

@@ -46,14 +46,21 @@ class Preprocessing:
     impute: bool = False
 
     @classmethod
-    def fit(cls, frame: pd.DataFrame, columns: Sequence[Column], impute: bool) -> Preprocessing:
+    def fit(
+        cls,
+        frame: pd.DataFrame,
+        columns: Sequence[Column],
+        impute: bool,
+        weights: Array | None = None,
+    ) -> Preprocessing:
         """Learn medians and categories.
 
         :param frame: the training rows, from :meth:`typed`.
         :param columns: columns of `frame`, in the order of the inputs.
         :param impute: True to replace missing values.
+        :param weights: [N], of the rows, for medians; None for equal ones.
         """
-        learned = [one.learned(frame[one.name].to_numpy(), impute) for one in columns]
+        learned = [one.learned(frame[one.name].to_numpy(), impute, weights) for one in columns]
         return cls(tuple(learned), impute)
 
     @classmethod

@@ -51,6 +51,10 @@ def read_target(frame: pd.DataFrame, marks: dict[str, str], task: str) -> Target
     raw = frame[name]
     found = find_kinds(frame, marks=marks, max_categories=MOST_CLASSES)
     column = found.columns[0] if found.columns else None
+    if cells.are_nested(raw):
+        text = "lists or records, which cannot be predicted"
+        problem = Problem(name, text=text, remedies=("name another target",))
+        return Target(np.zeros((len(raw), 1)), REGRESSION, problems=(problem,))
     if task == AUTO:
         is_number = column.kind == NUMBER if column else found.problems[0].rows is not None
         task = REGRESSION if is_number else CLASSIFICATION

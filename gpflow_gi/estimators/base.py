@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state, check_X_y
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils import _safe_indexing, check_random_state, check_X_y
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from ..core.validation import is_one_of, refuse_masked, shown, true_or_false
 from ..datasets import Standardiser
@@ -24,6 +31,23 @@ if TYPE_CHECKING:
     from ..objectives import Objective
 
 Array = NDArray[np.float64]
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def whole_or_not_at_all(fit: Fit) -> Fit:
+    """Let an estimator be as before if `fit` fails: never a new scaling beside an old model."""
+
+    @wraps(fit)
+    def fitted(self: Estimator, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    return cast(Fit, fitted)
 
 
 class Estimator(BaseEstimator):
@@ -133,9 +157,10 @@ class Estimator(BaseEstimator):
         """True if `fit` goes on with the model of the last one."""
         return true_or_false("warm_start", self.warm_start) and hasattr(self, "model_")
 
-    def _numbers(self, X: Any) -> Any:
+    def _numbers(self, X: Any, weights: Array | None) -> Any:
         """Training inputs without columns of other kinds than numbers, if these are preprocessed.
 
+        :param weights: [N], of the rows; None for equal ones.
         :raises ValueError: if a column cannot be used, or if `preprocess` has an invalid value.
         """
         refuse_masked("X", X)
@@ -148,7 +173,7 @@ class Estimator(BaseEstimator):
         self.preprocessing_ = None
         if self.preprocess is None or not frames.needs_preprocessing(X, self.preprocess):
             return X
-        X, self.preprocessing_ = frames.learn(X, self.preprocess == "median")
+        X, self.preprocessing_ = frames.learn(X, self.preprocess == "median", weights)
         return X
 
     def _preprocessed(self, X: Any) -> Any:
@@ -156,15 +181,16 @@ class Estimator(BaseEstimator):
         preprocessing = self.preprocessing_
         return X if preprocessing is None else preprocessing.transform(typed_rows(X, preprocessing))
 
-    def _checked(self, given: Any, y: Any, **checks: Any) -> tuple[Any, Any]:
+    def _checked(self, given: Any, y: Any, weights: Array | None, **checks: Any) -> tuple[Any, Any]:
         """Training rows, checked by scikit-learn; names and number of columns are kept.
 
         :param given: X as the user gave it.
         :param y: targets.
+        :param weights: [N], of the rows; None for equal ones.
         :param checks: of :func:`sklearn.utils.check_X_y`.
         """
         going_on = self._goes_on()
-        X = self._numbers(given)
+        X = self._numbers(given, weights)
         if self.preprocessing_ is None:
             return validate_data(self, X, y, reset=not going_on, dtype=np.float64, **checks)
         if not going_on:
@@ -172,9 +198,10 @@ class Estimator(BaseEstimator):
             self.n_features_in_ = len(given.columns)
         return check_X_y(X, y, dtype=np.float64, **checks)
 
-    def _weighted(self, X: Array, y: Any, sample_weight: Any) -> tuple[Array, Any, Array | None]:
+    def _weighted(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
         """Rows without those of weight zero, and the weights of the others.
 
+        :param X: inputs, as the user gave them, like `y`.
         :param sample_weight: [N], or None.
         :raises ValueError: if they are not finite numbers of at least zero, one for each row, or if
             all are zero.
@@ -186,7 +213,11 @@ class Estimator(BaseEstimator):
         there = weights > 0
         if not there.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to train on.")
-        return X[there], y[there], weights[there]
+        if there.all() or y is None:  # without targets, scikit-learn says so
+            return X, y, weights
+        check_consistent_length(X, y)
+        rows = np.flatnonzero(there)
+        return _safe_indexing(X, rows), _safe_indexing(y, rows), weights[there]
 
     def _scaled(self, X: Any) -> Array:
         """Scale inputs for predictions: [N, D]."""

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..core.validation import is_one_of, refuse_masked, shown
-from .base import Array, Estimator
+from .base import Array, Estimator, whole_or_not_at_all
 
 C = TypeVar("C", bound="Classifier")
 
@@ -20,6 +20,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     classes_: Any
 
+    @whole_or_not_at_all
     def fit(self: C, X: Any, y: Any, sample_weight: Any = None) -> C:
         """Train on rows.
 
@@ -29,7 +30,7 @@ class Classifier(ClassifierMixin, Estimator):
             :class:`gpflow_gi.objectives.WeightedBound`, and with latent variables
             :class:`gpflow_gi.objectives.ImportanceWeighted`; classes are those of rows with
             weight. None for equal weights of 1.
-        :return: the estimator itself.
+        :return: the estimator itself; if an error is raised, it stays as it was.
         :raises ValueError: if the inputs are not finite numbers, if the labels are of one class,
             of mixed types or continuous, if inputs and labels differ in number, if a parameter is
             invalid, or if a weight is negative or all are zero.
@@ -37,10 +38,10 @@ class Classifier(ClassifierMixin, Estimator):
         """
         refuse_masked("X", X)
         refuse_masked("y", y, "labels")
-        X, y = self._checked(X, y)
+        X, y, weights = self._weighted(X, y, sample_weight)
+        X, y = self._checked(X, y, weights)
         _check_types(y)
         check_classification_targets(y)
-        X, y, weights = self._weighted(X, y, sample_weight)
         known = self.classes_ if self._goes_on() else None
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) == 1 and known is None:
@@ -63,6 +64,17 @@ class Classifier(ClassifierMixin, Estimator):
 
         wanted = self.likelihood
         if isinstance(wanted, Likelihood):
+            known = 2 if isinstance(wanted, Bernoulli) else getattr(wanted, "num_classes", None)
+            if known is None:
+                raise ValueError(
+                    "A classifier needs a likelihood over classes, Bernoulli, MultiClass or "
+                    f"Softmax, but likelihood is {shown(wanted)}."
+                )
+            if known != num_classes:
+                raise ValueError(
+                    f"likelihood is a {type(wanted).__name__} of {known} classes, but y has "
+                    f"{num_classes}."
+                )
             return gpflow.utilities.deepcopy(wanted)
         if not is_one_of(wanted, ("auto", "bernoulli")):
             raise ValueError(

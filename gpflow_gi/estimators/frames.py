@@ -16,11 +16,27 @@ if TYPE_CHECKING:
 
 
 def needs_preprocessing(X: Any, preprocess: str) -> bool:
-    """True for a data frame with columns that are neither numbers nor objects that are numbers."""
+    """True for a data frame with columns that are neither numbers nor objects that are numbers.
+
+    :raises ValueError: if its columns have no names by which they could be preprocessed.
+    """
     if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
         return False
-    if not all(isinstance(name, str) for name in X.columns) or not X.columns.is_unique:
+    if any(isinstance(name, str) for name in X.columns) and not (
+        all(isinstance(name, str) for name in X.columns) and X.columns.is_unique
+    ):
         return False  # scikit-learn says what is wrong with them
+    if not all(isinstance(name, str) for name in X.columns):
+        # Without names, scikit-learn takes a frame of numbers as an array.
+        numbers = [X.iloc[:, i] for i in range(X.shape[1])]
+        if all(map(_is_plain, numbers)) and not (
+            preprocess == "median" and X.isna().any(axis=None)
+        ):
+            return False
+        raise ValueError(
+            "The columns of X must be preprocessed, for which their names need to be texts: "
+            "X.columns = X.columns.astype(str)."
+        )
     return preprocess == "median" or any(not _is_plain(X[name]) for name in X.columns)
 
 
@@ -34,9 +50,12 @@ def _is_plain(column: pd.Series) -> bool:
     return is_numeric(column)
 
 
-def learn(X: pd.DataFrame, impute: bool) -> tuple[Array, Preprocessing]:
+def learn(
+    X: pd.DataFrame, impute: bool, weights: Array | None = None
+) -> tuple[Array, Preprocessing]:
     """Inputs of training rows, and how others are made.
 
+    :param weights: [N], of the rows; None for equal ones.
     :return: [N, D] and the preprocessing.
     :raises ValueError: with everything that is wrong with the columns.
     """
@@ -47,5 +66,5 @@ def learn(X: pd.DataFrame, impute: bool) -> tuple[Array, Preprocessing]:
     for name, mask in problems_of(raw, X, frame, allow_unknown=True).items():
         problems.append(Problem(name, mask))
     refuse(FrameCells(X), problems, "")
-    fitted = Preprocessing.fit(frame, found.columns, impute)
+    fitted = Preprocessing.fit(frame, found.columns, impute, weights)
     return fitted.transform(frame), fitted

@@ -36,7 +36,9 @@ def of_targets(
         Gaussian,
         HeteroskedasticTFPConditional,
         Likelihood,
+        MultiClass,
         Poisson,
+        Softmax,
         StudentT,
     )
 
@@ -46,6 +48,11 @@ def of_targets(
         raise ValueError(
             f"likelihood must be one of {', '.join(NAMES)}, or a GPflow likelihood, but is "
             f"{shown(likelihood)}."
+        )
+    if isinstance(likelihood, MultiClass | Softmax):
+        raise ValueError(
+            f"likelihood is a {type(likelihood).__name__}, over classes: a classifier takes it, "
+            "and a regressor does not."
         )
     if isinstance(likelihood, Likelihood):
         made = gpflow.utilities.deepcopy(likelihood)
@@ -75,29 +82,39 @@ def of_targets(
     return made, Standardiser(np.zeros(Y.shape[1]), np.ones(Y.shape[1]))
 
 
-def draw(likelihood: Likelihood, f: Array, rng: np.random.RandomState) -> Array:
+def draw(likelihood: Likelihood, X: Array, f: Array, rng: np.random.RandomState) -> Array:
     """Draws of targets given values of f.
 
+    :param X: inputs, [N, D], on which the noise may depend.
     :param f: [S, N, P].
     :return: [S, N, Q], on the scale that the likelihood takes.
     :raises ValueError: for a likelihood whose noise is not known here.
     """
+    import tensorflow_probability as tfp
     from gpflow.likelihoods import (
         Bernoulli,
         Gaussian,
-        HeteroskedasticTFPConditional,
+        MultiLatentTFPConditional,
         Poisson,
         StudentT,
     )
+    from gpflow.utilities.parameter_or_function import evaluate_parameter_or_function
 
     if isinstance(likelihood, Gaussian):
-        return f + np.sqrt(likelihood.variance.numpy()) * rng.normal(size=f.shape)
+        variance = likelihood.conditional_variance(X, f[0]).numpy()
+        return f + np.sqrt(variance) * rng.normal(size=f.shape)
     if isinstance(likelihood, StudentT):
         df = float(np.asarray(likelihood.df))
-        return f + likelihood.scale.numpy() * rng.standard_t(df, size=f.shape)
-    if isinstance(likelihood, HeteroskedasticTFPConditional):
-        scale = likelihood.scale_transform(f[..., 1:]).numpy()
-        return f[..., :1] + scale * rng.normal(size=scale.shape)
+        scale = evaluate_parameter_or_function(
+            likelihood.scale, X, lower_bound=likelihood.scale_lower_bound
+        )
+        return f + np.asarray(scale) * rng.standard_t(df, size=f.shape)
+    if isinstance(likelihood, MultiLatentTFPConditional):
+        given = likelihood.conditional_distribution(f)
+        if isinstance(given, tfp.distributions.Normal):
+            scale = given.scale.numpy()
+            return given.loc.numpy() + scale * rng.normal(size=scale.shape)
+        return given.sample(seed=rng.randint(2**31, size=2)).numpy()
     if isinstance(likelihood, Poisson):
         rate = np.asarray(likelihood.invlink(f)) * float(np.asarray(likelihood.binsize))
         return rng.poisson(rate).astype(float)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from ..core.validation import is_one_of, positive_integer, real_array, refuse_masked
 from ..datasets import Standardiser
 from . import likelihoods
-from .base import Array, Estimator
+from .base import Array, Estimator, whole_or_not_at_all
 
 R = TypeVar("R", bound="Regressor")
 
@@ -27,6 +27,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
     target_shape_: tuple[int, ...]
     target_scaling_: Standardiser
 
+    @whole_or_not_at_all
     def fit(self: R, X: Any, y: Any, sample_weight: Any = None) -> R:
         """Train on rows.
 
@@ -35,7 +36,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         :param sample_weight: [N], at least 0: a row of weight 2 counts as two, see
             :class:`gpflow_gi.objectives.WeightedBound`, and with latent variables
             :class:`gpflow_gi.objectives.ImportanceWeighted`. None for equal weights of 1.
-        :return: the estimator itself.
+        :return: the estimator itself; if an error is raised, it stays as it was.
         :raises ValueError: if they are not finite numbers, if they differ in number, if a
             parameter is invalid, or if a weight is negative or all are zero.
         :raises gpflow_gi.training.NonFiniteError: if the bound stops being finite in training.
@@ -43,8 +44,8 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         going_on = self._goes_on()
         refuse_masked("X", X)
         refuse_masked("y", y)
-        X, y = self._checked(X, y, multi_output=True, y_numeric=True)
         X, y, weights = self._weighted(X, y, sample_weight)
+        X, y = self._checked(X, y, weights, multi_output=True, y_numeric=True)
         Y = real_array("y", y).astype(np.float64).reshape(len(X), -1)
         if going_on and y.shape[1:] != self.target_shape_:
             raise ValueError(
@@ -143,5 +144,5 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
         n_samples = positive_integer("n_samples", n_samples)
         rng = check_random_state(random_state)
         draws = self.model_.predict_f_samples(X, n_samples, seed=int(rng.randint(2**31))).numpy()
-        Y = self.target_scaling_.inverse(likelihoods.draw(self.model_.likelihood, draws, rng))
+        Y = self.target_scaling_.inverse(likelihoods.draw(self.model_.likelihood, X, draws, rng))
         return np.moveaxis(Y.reshape(n_samples, len(X), *self.target_shape_), 0, -1)

@@ -16,7 +16,7 @@ from ..models.predictive import DEFAULT_PREDICTION_SAMPLES, check_predictive
 from ..training import FitRecord, NonFiniteError
 from ..training.guard import advice
 from ..training.learning_rate import make_optimizer, plain_number
-from ..training.minibatches import check_num_data
+from ..training.minibatches import check_kept_rows, check_num_data
 from ..training.recovery import EpochRecovery
 from ..training.steps import NON_FINITE
 from .keras_callbacks import EpochStart, History, check_callback
@@ -187,6 +187,7 @@ class KerasDeepGP(WeightFiles):
             num_rows = len(data["inputs"])
             training_rows = int(num_rows * (1 - validation_split))
             check_num_data(self.deep_gp, training_rows, in_parts=True)
+            check_kept_rows(self.deep_gp, *(part[:training_rows] for part in data.values()))
         if validation_data is not None:
             is_pair = isinstance(validation_data, list | tuple) and len(validation_data) == 2
             check_validation(self.deep_gp)

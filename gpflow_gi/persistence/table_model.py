@@ -98,7 +98,7 @@ class TableModel:
             draws = draw_counts(self._posterior, X)
             for one in quantiles:
                 ends = np.quantile(draws, one, axis=0, method="inverted_cdf")
-                found[f"quantile_{one:g}"] = ends
+                found[f"quantile_{one}"] = ends
             return pd.DataFrame(found)
         components = self._posterior.predict_y_components(X)
         parts = [component.numpy() for component in components]
@@ -109,7 +109,7 @@ class TableModel:
         }
         for one in quantiles:
             ends = mixture_quantile(one, *parts)
-            found[f"quantile_{one:g}"] = self.targets.inverse(ends)[:, 0]
+            found[f"quantile_{one}"] = self.targets.inverse(ends)[:, 0]
         return pd.DataFrame(found)
 
     @cached_property

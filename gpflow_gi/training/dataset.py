@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..core.validation import check_data, kind_of
-from .minibatches import Held, Minibatches, Rows
+from .minibatches import Held, Minibatches, Rows, check_kept_batch
 from .settings import Settings
 from .streams import Streams
 
@@ -27,7 +27,8 @@ class DatasetBatches(Minibatches):
     :param model: its ``check_data`` is applied to every batch, if it has one.
     :param seed: seed of the samples, [2].
     :raises ValueError: if the dataset is empty, or if an element is not a pair of finite arrays of
-        the shapes of the first.
+        the shapes of the first; or if the model holds the rows of its data, and the first batch
+        has others.
     """
 
     def __init__(self, dataset: tf.data.Dataset, model: Any, seed: tf.Tensor) -> None:
@@ -41,6 +42,7 @@ class DatasetBatches(Minibatches):
         self._newest_call = 0
         self._iterator: Iterator[Any] = iter(dataset)
         self.first = self._next()
+        check_kept_batch(model, *self.first)
         self.data = self._stacked(0, 1)
         self._start = 0
 

@@ -134,10 +134,31 @@ def check_kept_rows(model: Any, X: tf.Tensor, Y: tf.Tensor) -> None:
     if not are_equal or not bool(
         tf.reduce_all(X == posterior.rows) & tf.reduce_all(Y == posterior.targets)
     ):
-        raise ValueError(
-            "The last layer's posterior Optimal holds other rows than the data. Build the model "
-            "with the data on which it is trained."
-        )
+        raise ValueError(_OTHER_ROWS)
+
+
+def check_kept_batch(model: Any, X: tf.Tensor, Y: tf.Tensor) -> None:
+    """Refuse a batch with rows that are not among those which the last layer's posterior holds.
+
+    :param X: [B, D] or images [B, H, W, C].
+    :param Y: [B, Q].
+    :raises ValueError: if the posterior holds rows, and one of these is another.
+    """
+    posterior = optimal_of(model)
+    if posterior is None:
+        return
+    kept, batch = (
+        {row.tobytes() for row in tf.concat([flat_rows(X), Y], axis=1).numpy()}
+        for X, Y in ((posterior.rows, posterior.targets), (X, Y))
+    )
+    if not batch <= kept:
+        raise ValueError(_OTHER_ROWS)
+
+
+_OTHER_ROWS = (
+    "The last layer's posterior Optimal holds other rows than the data. Build the model with the "
+    "data on which it is trained."
+)
 
 
 def check_num_data(model: Any, num_rows: int, in_parts: bool) -> None:

@@ -24,7 +24,8 @@ class NarrowRows:
     ``gi.fit(model, NarrowRows(X, Y), steps=..., batch_size=500)`` gathers the rows of a step, and
     converts and standardises only these. The table is held once, in its own type: two million rows
     of eight int16 take 33 MB, and twice 131 MB as float64. Build the model from some rows, and set
-    its ``num_data`` to the number of all.
+    its ``num_data`` to the number of all; an optimal last layer needs all of them, as
+    :meth:`standardised` gives them.
 
     >>> X = np.arange(30, dtype=np.int16).reshape(10, 3)
     >>> rows = NarrowRows(X, X[:, :1] > 10)

@@ -11,6 +11,7 @@ from ..core.random import as_seed
 from ..core.validation import check_data
 from ..objectives import AugmentedBound, Elbo, TemperedBound
 from ..objectives.augmented import check_augment
+from ..posteriors.optimal import optimal_of
 from . import dataset
 from .checkpoints import Checkpoints, describe_data, describe_parameters
 from .compiled_loop import kind_of
@@ -329,8 +330,9 @@ def _box(
 def _check_narrow(rows: NarrowRows, model: Any, objective: Any) -> None:
     """Check that a model takes such rows, by the first of them.
 
-    :raises ValueError: if it does not, if the rows would be augmented, or if they have weights or
-        free latent variables, which are found by the place of a row in the data.
+    :raises ValueError: if it does not, if it holds other rows, if the rows would be augmented, or
+        if they have weights or free latent variables, which are found by the place of a row in the
+        data.
     """
     if objective.weights is not None or any(
         layer.num_data is not None for layer in getattr(model, "latents", [])
@@ -341,5 +343,7 @@ def _check_narrow(rows: NarrowRows, model: Any, objective: Any) -> None:
         )
     if hasattr(model, "check_data"):
         model.check_data(rows.converted(*(part[:1] for part in rows.tensors)))
+    if optimal_of(model) is not None:
+        check_kept_rows(model, *rows.converted(*rows.tensors))
     if objective.augment is not None:
         raise ValueError("augment is for images, which NarrowRows does not hold.")

@@ -39,6 +39,7 @@ class Budget:
 
     name: str = "quick"
     steps: int = 10
+    kl_warmup: int = 5
     rate: float = 0.5
     seconds: float = 0.0
     counts: str = ""
@@ -74,13 +75,22 @@ def test_a_sweep_from_begin_to_end(command, capsys, tmp_path):
     assert command("--jobs", "2", "--set", "steps=500", "--set", "rate=0.25") == 0
     output = capsys.readouterr()
     said = " ".join(output.out.split())
-    assert "2 trials: 1 data set (table), 1 method" in said and "steps=500, rate=0.25" in said
+    assert (
+        "2 trials: 1 data set (table), 1 method" in said
+        and "steps=500, kl_warmup=5, rate=0.25" in said
+    )
     assert "2 trials are done, 0 failed." in said
-    assert f"next: gpflow-gi report {tmp_path / 'out'}" in said
+    assert f"next: gpflow-gi report {tmp_path / 'out'}" in said and "KL warm-up" not in said
     assert output.err.count("\n") == 2 and "2/2 table split" in output.err
     assert lines(tmp_path / "counts", "begun") == [f"table 0 {METHOD}", f"table 1 {METHOD}"]
     assert command("--jobs", "2", "--set", "rate=0.25", "--set", "steps=500") == 0
     assert len(lines(tmp_path / "counts", "begun")) == 2
+
+
+def test_a_warmup_that_does_not_end_is_remarked(command, capsys):
+    assert command("--set", "steps=4") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "The KL warm-up does not end in 4 steps" in said and "--set kl_warmup=1 ends" in said
 
 
 def test_changed_budgets_have_another_name():
@@ -428,6 +438,17 @@ def test_the_ways_of_reading_are_part_of_the_identity(tmp_path):
     for reading in ({"calendar": True}, {"categories": ["x"]}, {"max_categories": 5}):
         other = benchmark_data.describe_csv(path, "y", ["id"], impute="median", **reading)
         assert other["sha256"] != one["sha256"]
+
+
+def test_a_target_of_two_values_is_remarked(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("a,y\n" + "".join(f"{i},{'yes' if i % 3 else 'no'}\n" for i in range(12)))
+    said = []
+    benchmark_data.describe_csv(path, "y", say=said.append)
+    assert said == [
+        "The target 'y' has two values, taken as the numbers 0 and 1: a benchmark is a regression. "
+        "For classes: gpflow-gi compare --task classification."
+    ]
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,9 @@ def test_coverage_is_best_near_its_nominal_value():
     # Off by 0.05 and 0.04 to either side, without noise: the difference is that of distances.
     found = marks(values(low=[0.85, 0.85], high=[0.94, 0.94]), COVERAGE)
     assert found == {"high": "best"}
+    # A mean that is exactly nominal says nothing about its splits: p = 0.377.
+    exact, other = [0.80, 1.00, 0.80, 1.00], [0.95, 0.95, 0.95, 0.975]
+    assert marks(values(exact=exact, other=other), COVERAGE) == {"exact": "best", "other": "tied"}
 
 
 def test_equal_methods_are_tied():

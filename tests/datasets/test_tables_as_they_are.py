@@ -313,6 +313,24 @@ def test_parquet(tmp_path):
         read_csv(path, "y")
 
 
+def test_lists_of_parquet(tmp_path):
+    pytest.importorskip("pyarrow", reason="the extra `parquet` is not installed")
+    frame = pd.DataFrame({"a": range(4), "l": [[1], [2], [3, 4], []], "d": [{"u": 1}] * 4})
+    frame["y"] = [1.0, 2.0, 4.0, 8.0]
+    path = tmp_path / "table.parquet"
+    frame.to_parquet(path)
+    said = "'l': lists or records, from which no inputs are made; column 'd': lists or records"
+    with pytest.raises(DataError, match=said):
+        read_csv(path, "y")
+    assert read_csv(path, "y", ["l", "d"]).input_names == ("a",)
+    for task in ("auto", "classification", "counts", "regression"):
+        with pytest.raises(DataError, match="which cannot be predicted"):
+            read_csv(path, "l", ["d"], task=task)
+    table = read_csv(path, "y", ["l", "d"])
+    inputs = NewRows.open(path, table.preprocessing)
+    assert [len(typed) for _, typed in inputs.parts()] == [4]
+
+
 def test_what_parquet_needs(csv, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(DataError, match=r"needs pyarrow: pip install 'gpflow-gi\[parquet\]'"):

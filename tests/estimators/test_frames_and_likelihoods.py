@@ -1,11 +1,29 @@
 """Estimators on data frames as they are, with other likelihoods, going on after a fit."""
 
+import gpflow
 import numpy as np
 import pandas as pd
 import pytest
+import tensorflow_probability as tfp
+from gpflow.functions import Linear
+from gpflow.likelihoods import (
+    Bernoulli,
+    Gaussian,
+    HeteroskedasticTFPConditional,
+    MultiClass,
+    Softmax,
+    StudentT,
+)
 from scipy.stats import norm
+from sklearn.exceptions import NotFittedError
 
-from gpflow_gi.estimators import BNNClassifier, BNNRegressor, DeepGPClassifier, DeepGPRegressor
+from gpflow_gi.estimators import (
+    BNNClassifier,
+    BNNRegressor,
+    DeepGPClassifier,
+    DeepGPRegressor,
+    likelihoods,
+)
 
 SMALL = {"steps": 4, "num_inducing": 5, "num_posterior_samples": 3, "random_state": 0}
 N = 24
@@ -231,3 +249,101 @@ def test_several_targets_have_densities_of_their_own():
     assert mean.shape == std.shape == (N, 2)
     expected = norm.logpdf(Y, mean, std).sum(axis=1)  # one layer: one Gaussian
     np.testing.assert_allclose(model.log_density(X, Y), expected)
+
+
+# Noise of draws
+
+
+X_DRAWN = np.linspace(-1.0, 1.0, 4)[:, None]
+
+
+def spread_of(likelihood, f_dim=1, num_draws=200_000):
+    """Standard deviations of draws at f = 0, [4], and a bound of six standard errors of them."""
+    f = np.zeros((num_draws, 4, f_dim))
+    drawn = likelihoods.draw(likelihood, X_DRAWN, f, np.random.RandomState(0))[..., 0]
+    squares = drawn**2
+    error = squares.std(axis=0) / np.sqrt(num_draws)
+    return drawn.std(axis=0), 6 * error / (2 * drawn.std(axis=0))
+
+
+@pytest.mark.parametrize(
+    "likelihood",
+    [
+        Gaussian(0.09),
+        Gaussian(scale=0.3),
+        Gaussian(scale=Linear([[0.1]], [0.5])),
+        Gaussian(variance=Linear([[0.1]], [0.5])),
+        StudentT(scale=0.3, df=9.0),
+        StudentT(scale=Linear([[0.1]], [0.5]), df=9.0),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_draws_have_the_variance_of_the_likelihood(likelihood):
+    found, bound = spread_of(likelihood)
+    expected = np.sqrt(likelihood.conditional_variance(X_DRAWN, np.zeros((4, 1)))[:, 0])
+    assert np.all(np.abs(found - expected) < bound)
+
+
+@pytest.mark.parametrize("family", ["Normal", "Laplace", "Gumbel"])
+def test_draws_are_of_the_distribution_of_a_heteroskedastic_likelihood(family):
+    exp = gpflow.utilities.positive(base="exp")
+    of = getattr(tfp.distributions, family)
+    found, bound = spread_of(HeteroskedasticTFPConditional(of, scale_transform=exp), f_dim=2)
+    loc, scale = np.float64(0.0), np.float64(1.0)  # of exp(0)
+    assert np.all(np.abs(found - of(loc, scale).stddev()) < bound)
+
+
+def test_a_regressor_refuses_classes():
+    with pytest.raises(ValueError, match="Softmax, over classes: a classifier takes it"):
+        BNNRegressor((4,), likelihood=Softmax(3), **SMALL).fit(np.eye(3), [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "said"),
+    [
+        (Bernoulli(), "Bernoulli of 2 classes, but y has 3"),
+        (Softmax(5), "Softmax of 5 classes, but y has 3"),
+        (MultiClass(2), "MultiClass of 2 classes, but y has 3"),
+        (Gaussian(), "needs a likelihood over classes"),
+    ],
+)
+def test_a_classifier_refuses_other_numbers_of_classes(likelihood, said):
+    with pytest.raises(ValueError, match=said):
+        BNNClassifier((4,), likelihood=likelihood, **SMALL).fit(np.eye(3), [0, 1, 2])
+
+
+# Fits that fail
+
+
+def test_a_fit_that_fails_changes_nothing():
+    X, y = np.linspace(-1.0, 1.0, N)[:, None], np.linspace(-1.0, 1.0, N) ** 3
+    model = DeepGPRegressor(num_layers=1, **SMALL).fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="nonsense"):
+        model.set_params(inference="nonsense").fit(1000 * np.c_[X, X], 5 * y + 100)
+    np.testing.assert_array_equal(model.predict(X), before)
+    labels = np.where(y > 0, "yes", "no")
+    model = DeepGPClassifier(num_layers=1, **SMALL).fit(X, labels)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="nonsense"):
+        model.set_params(inference="nonsense").fit(X, np.where(y > 0, "b", "a"))
+    np.testing.assert_array_equal(model.predict(X), before)
+    with pytest.raises(NotFittedError):
+        new = DeepGPRegressor(inference="nonsense", **SMALL)
+        with pytest.raises(ValueError, match="nonsense"):
+            new.fit(X, y)
+        new.predict(X)
+
+
+# Frames without names
+
+
+def test_a_frame_without_names_is_preprocessed_by_none():
+    frame = pd.DataFrame(np.c_[np.arange(N), np.arange(N) ** 2].astype(float))
+    y = np.arange(N)
+    model = BNNRegressor((4,), preprocess="median", **SMALL).fit(frame, y)
+    assert model.preprocessing_ is None
+    frame.iloc[0, 0] = np.nan
+    for wrong in (frame, pd.DataFrame({0: np.arange(N), 1: np.resize(["a", "b"], N)})):
+        with pytest.raises(ValueError, match=r"X.columns = X.columns.astype\(str\)"):
+            BNNRegressor((4,), preprocess="median", **SMALL).fit(wrong, y)

@@ -1,10 +1,12 @@
 """Estimators whose training rows have weights."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from gpflow_gi.core.random import as_seed, fold_in
 from gpflow_gi.datasets import Standardiser
+from gpflow_gi.datasets.column import Column
 from gpflow_gi.estimators import BNNClassifier, BNNRegressor, likelihoods
 
 SMALL = {"steps": 2, "num_inducing": 4, "num_posterior_samples": 2, "random_state": 0}
@@ -72,3 +74,26 @@ def test_rows_of_weight_zero_are_not_there():
 def test_what_is_no_weights(weights, said):
     with pytest.raises(ValueError, match=said):
         BNNRegressor((3,), **SMALL).fit(X, y, weights)
+
+
+def test_rows_of_weight_zero_have_no_part_in_the_preprocessing():
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.resize(["u", "v", "w"], N)})
+    frame.loc[::4, "b"] = np.nan
+    weights = TIMES.astype(float)
+    frame.loc[weights == 0, "b"] = 1000.0
+    frame.loc[weights == 0, "c"] = "elsewhere"
+    frame.loc[weights == 0, "a"] = np.nan
+    settings = {**SMALL, "preprocess": "median"}
+    model = BNNRegressor((3,), **settings).fit(frame, y, sample_weight=weights)
+    assert model.preprocessing_.columns[2].categories == ("u", "v", "w")
+    rows = np.repeat(np.arange(N), TIMES)
+    assert model.preprocessing_.columns[1].fill == np.nanmedian(frame["b"].to_numpy()[rows])
+    assert not model.preprocessing_.columns[0].missing
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_weighted_median_is_that_of_repeated_values(seed):
+    rng = np.random.default_rng(seed)
+    values, times = rng.normal(size=9), rng.integers(1, 4, 9)
+    found = Column("a").learned(values, True, times.astype(float)).fill
+    assert found == np.median(np.repeat(values, times))

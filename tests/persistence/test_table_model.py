@@ -70,6 +70,8 @@ def test_predictions_are_the_models_in_the_unit_of_the_target(model, table, fram
     np.testing.assert_allclose(found["mean"], centre + scale * mean[:, 0], rtol=1e-10)
     np.testing.assert_allclose(found["standard_deviation"], scale * np.sqrt(variance[:, 0]))
     assert list(found.columns) == ["mean", "standard_deviation", "quantile_0.1", "quantile_0.5"]
+    extreme = model.predict(frame[:2], quantiles=[0.9999999, 0.99999999]).columns[2:]
+    assert list(extreme) == ["quantile_0.9999999", "quantile_0.99999999"]
     # One of ten targets is below the first: the density of the mixture up to there is a tenth.
     end = (found["quantile_0.1"][0] - centre) / scale
     grid = np.linspace(end - 12, end, 4001)

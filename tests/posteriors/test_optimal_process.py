@@ -340,9 +340,35 @@ def test_other_data_than_those_it_holds_are_refused(data):
     for other in ((X, Y[::-1].copy()), (X[::-1].copy(), Y)):
         with pytest.raises(ValueError, match="holds other rows than the data"):
             gi.fit(model, other, steps=1, progress=False)
+        batches = tf.data.Dataset.from_tensor_slices(other).batch(4)
+        rows = gi.training.NarrowRows(*other, standardise_inputs=False, standardise_targets=False)
+        for given in (batches, rows):
+            with pytest.raises(ValueError, match="holds other rows than the data"):
+                gi.fit(model, given, steps=1, progress=False)
+        keras = gi.interop.as_keras_model(model)
+        keras.compile(optimizer="adam")
+        with pytest.raises(ValueError, match="holds other rows than the data"):
+            keras.fit(*other, epochs=1, verbose=0)
+    some = gi.training.NarrowRows(X[:4], Y[:4], standardise_inputs=False, standardise_targets=False)
+    model.num_data = 4
+    with pytest.raises(ValueError, match="holds other rows than the data"):
+        gi.fit(model, some, steps=1, progress=False)
+    model.num_data = N
     weighted = gi.objectives.WeightedBound(np.ones(N))
     with pytest.raises(ValueError, match="takes all rows with equal weights"):
         gi.fit(model, (X, Y), steps=1, objective=weighted, progress=False)
+
+
+@pytest.mark.slow
+def test_the_rows_it_holds_may_come_in_other_ways(data):
+    X, Y = data
+    plain = {"standardise_inputs": False, "standardise_targets": False}
+    batches = tf.data.Dataset.from_tensor_slices(data).batch(4)
+    for given in (batches, gi.training.NarrowRows(X, Y, **plain)):
+        gi.fit(two_layers(X, Y), given, steps=1, progress=False)
+    keras = gi.interop.as_keras_model(two_layers(X, Y))
+    keras.compile(optimizer="adam")
+    keras.fit(X, Y, epochs=1, verbose=0)
 
 
 @pytest.mark.slow

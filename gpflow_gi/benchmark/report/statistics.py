@@ -193,7 +193,7 @@ def losses(values: pd.DataFrame, metric: Metric) -> pd.DataFrame:
     if metric.better == "lower":
         return values
     excess = values - metric.better
-    return excess * np.sign(excess.mean())
+    return excess * np.where(excess.mean() < 0, -1.0, 1.0)  # at zero, too, splits differ
 
 
 def marks(values: pd.DataFrame, metric: Metric) -> dict[str, str]:
