@@ -194,6 +194,7 @@ def test_texts_that_no_training_row_has_are_noted(tmp_path):
     assert note == f"{said}: it is 0 in all inputs."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["classes", "counts"])
 def test_classes_and_counts_have_their_likelihoods(kind):
     table = sine()

@@ -117,6 +117,7 @@ def gain_of_components(monkeypatch, mean, sd, optimum):
     return found.numpy()
 
 
+@pytest.mark.slow
 def test_max_value_entropy_far_below_all_that_f_may_be(monkeypatch):
     """It rises with the distance of the optimum, as log t + log(2 pi) / 2 - 1 / 2 at last."""
     t = np.array([0.0, 2.0, 8.0, 9.9, 10.5, 20.0, 29.0, 31.0, 1e6])
@@ -130,6 +131,7 @@ def test_max_value_entropy_far_below_all_that_f_may_be(monkeypatch):
     np.testing.assert_allclose(again, wanted, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mean", "sd", "optimum"),
     [
@@ -154,6 +156,7 @@ def test_max_value_entropy_of_two_components(monkeypatch, mean, sd, optimum):
     np.testing.assert_allclose(found, entropy(np.inf) - entropy(optimum), atol=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("num_narrow", "width", "optimum"),
     [(0, 1.0, -1.0), (0, 1.0, 1.0), (0, 1.0, 2.5), (0, 1.0, -15.0), (50, 0.01, 1.0)],

@@ -155,6 +155,7 @@ def test_likelihoods(likelihood):
         np.testing.assert_allclose(density, np.log(np.where(y == 1, mean, 1 - mean)), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_density_of_a_constant_target_depends_on_the_value():
     X = np.arange(12.0)[:, None]
     constant = np.full(12, 3.0)

@@ -17,6 +17,7 @@ TINY = deep_linear.Settings(
 )
 
 
+@pytest.mark.slow
 def test_data_and_evidence():
     X, Y = deep_linear.draw_data(3)
     assert X.shape == (1000, 5) and Y.shape == (1000, 1)

@@ -13,6 +13,7 @@ CUBIC = CubicTask(num_rows=40, num_inducing=5, num_inputs=21, num_test=400, seed
 DIGITS = DigitsTask(num_rows=50, num_inducing=5, num_inputs=13, num_test=100, seed=0)
 
 
+@pytest.mark.slow
 def test_measures_of_the_true_cubic():
     # f itself, with a normal error of standard deviation 0.1 that all inputs of a draw share.
     x = CUBIC._data.inputs.inverse(CUBIC.inputs)

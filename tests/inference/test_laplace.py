@@ -52,6 +52,7 @@ def test_for_one_layer_it_is_the_exact_posterior(network, data, kind):  # noqa: 
         np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_gradient_vanishes_at_the_maximum(network, data):  # noqa: F811
     found = map_estimate(network, data)
     mean, _, _ = exact(data)
@@ -161,6 +162,7 @@ def test_the_marginal_likelihood_rises_with_its_prior_precision(rng):
     assert model.layers[0].prior.scale.numpy() == 1.0  # left as it is
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ggn", "hessian"])
 def test_of_the_last_layer_it_is_regression_on_features(rng, kind):
     """The features are those of the layers below, at the maximum."""
@@ -215,6 +217,7 @@ def test_random_priors_draw_from_the_exact_posterior(network, data, batch_size):
         ensemble(poisson, (data[0], np.ones((N, 1))), random_priors=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [None, 5])
 def test_members_of_an_ensemble_are_maxima(rng, batch_size):
     X = rng.normal(size=(N, D))
@@ -363,6 +366,7 @@ def one_weight(Y):
     return DeepGP(layers, likelihood, num_data=2), (np.ones((2, 1)), np.array(Y)[:, None])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("structure", ["full", "diagonal", "kron"])
 def test_negative_curvature_counts_in_every_structure(structure):
     """Far from a row, in units of the scale, the density of Student's t is convex."""

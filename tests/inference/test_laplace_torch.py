@@ -21,6 +21,7 @@ RECORDED = json.loads(Path(__file__).with_name("laplace_torch.json").read_text()
 NAMES = {"full": "full", "kron": "kron", "diagonal": "diag"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("structure", NAMES)
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_the_numbers_of_laplace_torch(task, structure):

@@ -249,6 +249,7 @@ def test_classes_and_missing_outputs(rng, data):
         sghmc_inducing(one_layer(data), (X, both[:, :1]))
 
 
+@pytest.mark.slow
 def test_hyperparameters_follow_their_priors(data):
     """One so narrow that the data have no say, of several chains."""
     model = one_layer(data)

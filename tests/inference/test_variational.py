@@ -154,6 +154,7 @@ def test_minibatches_and_the_noise_variance(network, data):  # noqa: F811
     assert float(found.model.likelihood.variance.numpy()) != pytest.approx(NOISE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "family",
     [
@@ -345,6 +346,7 @@ def test_units_that_the_data_enter_are_not_dropped(rng):
     np.testing.assert_array_equal(kept, expected)
 
 
+@pytest.mark.slow
 def test_a_prior_on_the_noise_is_followed(network, data):  # noqa: F811
     """One so narrow that the data have no say."""
     at = tfp.distributions.LogNormal(np.float64(math.log(5.0)), np.float64(0.001))

@@ -229,6 +229,7 @@ def test_a_mixture_is_of_one_network(change, difference):
             Mixture(posteriors)
 
 
+@pytest.mark.slow
 def test_laplace_approximations_that_chose_their_scales_cannot_be_mixed(network, data):
     found = gi.inference.laplace(network, data, prior_precision="marginal likelihood", steps=20)
     own = [Gaussian(network, np.zeros(L), diagonal=np.ones(L)), found.weight_samples]

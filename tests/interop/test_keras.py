@@ -87,6 +87,7 @@ def test_steps_are_those_of_fit(rng):
     assert_same(values(ours), values(keras.deep_gp), rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_an_epoch_reports_the_bound_whatever_the_last_batch(rng):
     """7 rows in batches of 3, 3 and 1: each row counts once. No array is rounded to float32."""
     data, model = data_of(rng), one_layer()

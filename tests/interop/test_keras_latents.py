@@ -44,6 +44,7 @@ def compiled(model, batch_size=4):
     return keras_model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [4, N])
 def test_shuffled_rows_keep_their_latent_variables(problem, batch_size):
     model, data, exact = problem

@@ -124,6 +124,7 @@ def test_several_outputs(rng):
             KernelProcess(kernel, 2, 4)
 
 
+@pytest.mark.slow
 def test_kernels_of_gpflow_that_cannot_be_drawn():
     refused = set()
     rng = np.random.default_rng(0)

@@ -258,6 +258,7 @@ def test_a_run_resumes_with_the_network(rng, tmp_path):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", [sequential, functional, dense])
 def test_a_network_tells_the_number_of_inputs(build, rng, tmp_path):
     network = build()

@@ -63,6 +63,7 @@ def test_close_inputs_give_close_outputs(rng):
         assert np.max(np.abs(close)) < 0.01 * np.mean(np.abs(far))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", [("local", "global"), ("global", "local")])
 def test_moments_over_many_draws_are_those_of_the_prediction(kinds, rng):
     model = random_deep_gp(rng, kinds)

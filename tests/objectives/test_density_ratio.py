@@ -123,6 +123,7 @@ def test_two_contrasts_are_exact_for_gaussians(rng):
         assert loss_of_both(both, zero, T, as_seed(1)) > least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_of_q", [True, False])
 def test_two_contrasts_are_exact_with_the_exact_ratios(is_of_q):
     """One of them is a Laplace distribution, which its Gaussian is not; the other is Gaussian."""

@@ -15,6 +15,7 @@ from .test_saving import assert_same, shaken, there_and_back
 SLOW = {"prior of a model"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in PROCESSES],
@@ -41,6 +42,7 @@ def test_an_empirical_kernel_shares_its_process_with_the_mean(tmp_path):
     assert_same(model, read, X)
 
 
+@pytest.mark.slow
 def test_parts_that_do_not_fit_are_refused(tmp_path):
     def model():
         process = gi.implicit.NetworkProcess(2, widths=(4,))

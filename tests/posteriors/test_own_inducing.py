@@ -216,6 +216,7 @@ def test_the_builder_starts_at_the_same_functions(method, num_layers, data):
     np.testing.assert_allclose(models[1].predict_f(X, 200, seed=0)[0], mean, atol=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [

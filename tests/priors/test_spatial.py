@@ -210,6 +210,7 @@ def loss_of(drawn):
     )
 
 
+@pytest.mark.slow
 @every_prior
 def test_gradients_with_respect_to_psi(constants):
     prior = SpatialIWPrior(SIZE, **constants)

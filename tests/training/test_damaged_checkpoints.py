@@ -226,6 +226,7 @@ def test_full_disk(tmp_path, limit):
     assert Run(tmp_path).restored() == 3
 
 
+@pytest.mark.slow
 def test_a_run_on_a_full_disk_can_be_taken_up_again(tmp_path, monkeypatch):
     train(LinearModel(20), DATA, steps=3, checkpoint_dir=tmp_path, **SETTINGS)
     stopped, whole = LinearModel(20), LinearModel(20)
@@ -313,6 +314,7 @@ def test_earlier_checkpoints_are_resumed_and_left_alone(earlier):
     assert_same(again, resumed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["index", "data-00000-of-00001", "json"])
 def test_damaged_earlier_checkpoints(earlier, end):
     harm = zeroed if end.startswith("data") else truncated

@@ -150,6 +150,7 @@ def test_training_leaves_the_description_as_it_is():
         assert describe_model(model) == before, name
 
 
+@pytest.mark.slow
 def test_models_that_cannot_be_saved_are_described_and_trained(tmp_path):
     model = deep_gp(function=lambda x: 2.0 * x)
     with pytest.raises(gi.persistence.SaveError):

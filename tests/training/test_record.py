@@ -207,6 +207,7 @@ def test_silence(monkeypatch):
     assert show(monkeypatch, io.StringIO(), [1, 100], show=False) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_no_warnings(capfd, recwarn):
     for _ in range(6):  # TensorFlow warns of the fifth trace of one function

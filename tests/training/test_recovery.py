@@ -199,6 +199,7 @@ def test_jitter_is_a_tenth_of_the_largest_at_most_before_it_is_raised():
     assert not Jitter(FailingModel(1.0, "bound")).raise_tenfold()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", [lambda: JitterModel(3.5, 10), lambda: SteepModel(1.0, 3.0)])
 @pytest.mark.parametrize("scheduled", [False, True])
 def test_a_resumed_run_keeps_what_was_changed(tmp_path, build, scheduled):
