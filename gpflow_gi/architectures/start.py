@@ -4,7 +4,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from gpflow.base import Parameter
 from gpflow.likelihoods import (
     Bernoulli,
     Gaussian,
@@ -15,6 +14,7 @@ from gpflow.likelihoods import (
     SwitchedLikelihood,
 )
 
+from ..core.noise import constant_variance
 from ..core.validation import check_rank, finite_array, is_one_of, shown, tensor_with_missing
 from .networks import within_bounds
 
@@ -99,8 +99,9 @@ def as_regression(
     :param Y: targets, [N, Q].
     :return: None if the targets of this likelihood do not give values of f.
     """
-    if isinstance(likelihood, Gaussian) and isinstance(likelihood.variance, Parameter):
-        return Y, float(likelihood.variance.numpy())
+    variance = constant_variance(likelihood)
+    if variance is not None:
+        return Y, float(np.mean(variance))  # of a noise for each output, their mean
     if isinstance(likelihood, Bernoulli):
         return LABEL_SCALE * (2.0 * Y - 1.0), LABEL_NOISE
     if isinstance(likelihood, MultiClass | Softmax) and np.all(np.isin(Y, range(output_dim))):

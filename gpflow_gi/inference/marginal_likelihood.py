@@ -10,6 +10,7 @@ import tensorflow as tf
 from gpflow.base import PriorOn
 from gpflow.likelihoods import Gaussian
 
+from ..core.noise import constant_variance
 from .kronecker import Factors
 from .log_joint import LogJoint
 
@@ -96,8 +97,7 @@ def check_noise(likelihood: Any) -> None:
 
 def noise_variance(likelihood: Gaussian) -> tf.Tensor:
     """The variance, [], of a likelihood that :func:`check_noise` accepts."""
-    noise = tf.reshape(tf.convert_to_tensor(_noise(likelihood)), [])
-    return noise if likelihood.variance is not None else tf.square(noise)
+    return tf.reshape(constant_variance(likelihood), [])
 
 
 def rescale_noise(likelihood: Gaussian, rho: float) -> None:

@@ -116,7 +116,8 @@ def sghmc_inducing(
     :param seed: seed of the starts, the minibatches and the noise.
     :return: the draws, and a model for predictions.
     :raises TypeError: if `model` is not a DeepGP.
-    :raises ValueError: if a layer is another one; if the data are not all rows, or do not fit; if
+    :raises ValueError: if a layer is another one; if `alpha` is above 0 and the last layer has a
+        mixing matrix; if the data are not all rows, or do not fit; if
         a number is not positive, or `friction` above 1; if there are fewer steps than draws; or if
         the chains diverge.
     """
@@ -134,6 +135,11 @@ def sghmc_inducing(
     if steps < T:
         raise ValueError(f"num_draws is {T}, but there are {steps} steps. Take more steps.")
     posteriors = _posteriors_of(model)
+    if alpha > 0.0 and model.has_correlated_outputs:
+        raise ValueError(
+            "A power of the likelihood, alpha above 0, needs a last layer whose outputs are "
+            "independent. Give the mixing matrix to the layer below, or take alpha=0."
+        )
     X, Y = check_all_rows(model, data)
     seed = as_seed(seed)
     roots = [tf.convert_to_tensor(posterior.q_sqrt) for posterior in posteriors]

@@ -4,7 +4,6 @@ GPflow's ``kernel(X1, X2)`` of [S, M, D] and [S, N, D] is the covariance between
 [S, M, S, N]. Layers need it sample by sample: [S, M, N].
 """
 
-import operator
 from functools import reduce
 from typing import Any, cast
 from weakref import WeakKeyDictionary, ref
@@ -13,6 +12,7 @@ import tensorflow as tf
 from gpflow.kernels import Combination, Kernel, Product, Stationary, Sum
 
 from ..core.linalg import unfold
+from ..core.structure import Structure
 from . import stationary
 
 
@@ -81,29 +81,32 @@ def _combined(kernel: Kernel, values: list[tf.Tensor]) -> tf.Tensor:
 def _for_each_sample(kernel: Kernel, *inputs: tf.Tensor) -> tf.Tensor:
     if not tf.executing_eagerly():
         return tf.vectorized_map(lambda one: kernel(*one), inputs)
-    if inputs[0].shape[0] < 10:
+    function = _compiled(kernel, len(inputs)) if inputs[0].shape[0] >= 10 else None
+    if function is None:
         return tf.stack([kernel(*one) for one in zip(*map(tf.unstack, inputs), strict=True)])
-    return _compiled(kernel, len(inputs))(*inputs)
+    return function(*inputs)
 
 
-_COMPILED: WeakKeyDictionary[Kernel, dict[int, tuple[tuple[Any, ...], Any]]] = WeakKeyDictionary()
+_COMPILED: WeakKeyDictionary[Kernel, tuple[Structure, dict[int, Any]]] = WeakKeyDictionary()
 
 
 def _compiled(kernel: Kernel, num_inputs: int) -> Any:
     """The vectorised kernel for eager calls, traced once for each kernel.
 
     ``tf.vectorized_map`` alone traces again in each eager call, which takes time and memory.
+
+    :return: None for a kernel that can change unnoticed, as a user's own.
     """
-    parameters = kernel.parameters
-    functions = _COMPILED.setdefault(kernel, {})
-    known, function = functions.get(num_inputs, ((), None))
-    same = len(known) == len(parameters) and all(map(operator.is_, known, parameters))
-    if function is None or not same:
+    if kernel not in _COMPILED or not _COMPILED[kernel][0].is_unchanged():
+        _COMPILED[kernel] = Structure(kernel), {}
+    structure, functions = _COMPILED[kernel]
+    if not structure.is_known:
+        return None
+    if num_inputs not in functions:
         # A weak reference: the dictionary would otherwise keep the kernel alive.
         reference = ref(kernel)
-        function = tf.function(
+        functions[num_inputs] = tf.function(
             lambda *inputs: tf.vectorized_map(lambda one: cast(Kernel, reference())(*one), inputs),
             reduce_retracing=True,
         )
-        functions[num_inputs] = (parameters, function)
-    return function
+    return functions[num_inputs]

@@ -4,8 +4,9 @@ import math
 from itertools import pairwise
 from typing import Any
 
+from gpflow.base import Parameter
 from gpflow.kernels import Coregion
-from gpflow.likelihoods import Likelihood
+from gpflow.likelihoods import Gaussian, Likelihood, StudentT
 
 from ..layers import DenseLayer, Deterministic, GPLayer, Layer, Residual, RowLatents
 from ..layers.residual import every_layer
@@ -68,7 +69,24 @@ def check_last_layer(
             f"The likelihood {type(likelihood).__name__} takes {likelihood.latent_dim} latent "
             f"functions, but the last layer has output_dim={P}."
         )
+    _check_noise(likelihood, P)
     _check_optimal(layers, likelihood, num_data)
+
+
+def _check_noise(likelihood: Likelihood, P: int) -> None:
+    """Check that a noise of several numbers has one for each of P outputs.
+
+    :raises ValueError: if it has not.
+    """
+    if not isinstance(likelihood, Gaussian | StudentT):
+        return
+    for name in ("variance", "scale"):
+        noise = getattr(likelihood, name, None)
+        if isinstance(noise, Parameter) and noise.shape.num_elements() not in (1, P):
+            raise ValueError(
+                f"The likelihood {type(likelihood).__name__} has a {name} of shape {noise.shape}, "
+                f"but the last layer has output_dim={P}. Give it one number, or one for each."
+            )
 
 
 def _check_optimal(

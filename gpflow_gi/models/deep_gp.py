@@ -131,14 +131,25 @@ class DeepGP(LatentBounds):
 
     @property
     def trainable_variables(self) -> tuple[tf.Variable, ...]:
-        """All variables except those set to be fixed, also by ``layer.trainable = False``."""
+        """All variables except those set to be fixed, also by ``layer.trainable = False``.
+
+        And except those of :attr:`memory`, which are data.
+        """
         frozen = {
             variable.ref()
             for layer in every_deterministic(self.layers)
             for variable in layer.frozen_variables
         }
+        if self.memory is not None:
+            frozen |= {variable.ref() for variable in self.memory.variables}
         variables = super().trainable_variables
         return tuple(variable for variable in variables if variable.ref() not in frozen)
+
+    @property
+    def trainable_parameters(self) -> tuple[Parameter, ...]:
+        """All parameters except those set to be fixed, and those of :attr:`memory`."""
+        frozen = () if self.memory is None else {id(one) for one in self.memory.parameters}
+        return tuple(one for one in super().trainable_parameters if id(one) not in frozen)
 
     # --------------------------------------------------------------------------------------- draws
 
@@ -226,6 +237,7 @@ class DeepGP(LatentBounds):
             if isinstance(layer, Layer):
                 layer.follow_prior()
         prior.inducing_inputs = None
+        prior.memory = None
         return prior
 
     @check_shapes("return[all]: [S, M, .]")
@@ -288,8 +300,10 @@ class DeepGP(LatentBounds):
         :param data: X [N', D], or images [N', H, W, C], and Y [N', Q], the new rows.
         :param num_inducing: the number of inducing points to add, at different random rows of X.
         :param seed: of these rows, an integer from 0 to 2^32 - 1.
-        :return: a copy of the model, with more inducing points, and ``num_data`` N'.
-        :raises ValueError: if the data do not fit, if a layer is not a Gaussian process without
+        :return: a copy of the model, with more inducing points, and ``num_data`` N'. Parameters
+            that are not trained, and priors on them, stay as they are.
+        :raises ValueError: if the data do not fit, if a prior is for the earlier number of inducing
+            points, if a layer is not a Gaussian process without
             mixing and with a GlobalInducing posterior of one precision, pseudo-outputs that are not
             whitened and no inducing inputs of its own, or if a number is not a positive integer.
         """

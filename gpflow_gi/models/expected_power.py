@@ -15,6 +15,8 @@ from gpflow.likelihoods import (
 )
 from gpflow.quadrature import hermgauss
 
+from .missing import filled
+
 
 def log_expected_power(
     likelihood: Likelihood,
@@ -81,12 +83,44 @@ def _gaussian(
 ) -> tf.Tensor:
     # N(y; f, s2)^alpha = N(y; f, s2/alpha) sqrt(2 pi s2/alpha) (2 pi s2)^(-alpha/2), and so
     # E N(y; f, s2)^alpha = N(y; m, v + s2/alpha) sqrt(2 pi s2/alpha) (2 pi s2)^(-alpha/2)
-    s2 = likelihood.variance_at(X)
+    s2 = likelihood.conditional_variance(X, tf.zeros_like(Y))
     # In this form the limit alpha -> 0 loses no digits: alpha v / s2 -> 0 in log1p.
     ratio = alpha * variance / s2
     square = alpha * tf.square(Y - mean) / (s2 * (1.0 + ratio))
     log_power = -0.5 * (square + tf.math.log1p(ratio) + alpha * tf.math.log(2.0 * math.pi * s2))
     return tf.reduce_sum(log_power, axis=-1)
+
+
+def log_expected_power_of_correlated(
+    likelihood: Gaussian,
+    alpha: float,
+    X: tf.Tensor,
+    mean: tf.Tensor,
+    covariance: tf.Tensor,
+    Y: tf.Tensor,
+) -> tf.Tensor:
+    """Compute log E p(y_n | f_n)^alpha for f_n ~ N(mean, covariance) and Gaussian noise.
+
+    :param alpha: the power, positive; with 1 it is the log density.
+    :param X: [N, D].
+    :param mean: [..., N, P].
+    :param covariance: between outputs, [..., N, P, P].
+    :param Y: [N, P], NaN where an output was not observed.
+    :return: [..., N], in nats.
+    """
+    # With D = diag(s2), r = D^-1/2 (y - m) and A = I + alpha D^-1/2 C D^-1/2, as in one dimension:
+    # log E N(y; f, D)^alpha = -1/2 [ alpha r^T A^-1 r + log|A| + alpha log|2 pi D| ]
+    # GPflow's variance_at has one column, also where each output has a noise of its own.
+    s2 = likelihood.conditional_variance(X, tf.zeros_like(Y))
+    Y, is_seen = filled(Y)
+    seen = tf.cast(is_seen, Y.dtype)
+    root = seen / tf.sqrt(s2)  # an output that is missing has no residual and no variance
+    A = alpha * covariance * root[:, :, None] * root[:, None, :]
+    L = tf.linalg.cholesky(tf.linalg.set_diag(A, 1.0 + tf.linalg.diag_part(A)))
+    whitened = tf.linalg.triangular_solve(L, (root * (Y - mean))[..., None])[..., 0]
+    log_det = tf.reduce_sum(tf.math.log(tf.linalg.diag_part(L)), axis=-1)
+    of_outputs = tf.square(whitened) + seen * tf.math.log(2.0 * math.pi * s2)
+    return -0.5 * alpha * tf.reduce_sum(of_outputs, axis=-1) - log_det
 
 
 def _multi_class(

@@ -11,7 +11,7 @@ another model, whose function values are independent given the inducing points.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -81,13 +81,15 @@ def _log_likelihood(model: Any, X: tf.Tensor, F: tf.Tensor, Y: tf.Tensor) -> tf.
 def compiled(model: Any) -> Callable[[Any, Any, int, Any], tf.Tensor]:
     """Compile :func:`log_weights` of a model for eager calls, once in the model's lifetime.
 
-    The function is compiled again if a part of the model was replaced.
+    The function is compiled again if a part of the model was replaced. It is not compiled if a part
+    can change unnoticed, as a user's own functions can.
     """
     if model not in _COMPILED or not _COMPILED[model][0].is_unchanged():
         owner = ref(model)  # the function must not keep alive what it is stored under
 
         _COMPILED[model] = (Structure(model), _Compiled(owner))
-    return _COMPILED[model][1]
+    structure, function = _COMPILED[model]
+    return function if structure.is_known else partial(log_weights, model)
 
 
 class _Compiled:

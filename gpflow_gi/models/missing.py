@@ -62,6 +62,7 @@ def of_observed(
     :param seed: [2].
     :return: [N] or [S, N], in nats.
     """
+    _check_functions(likelihood, X)
     total = tf.zeros(tf.shape(mean)[:-1], mean.dtype)
     for p in range(mean.shape[-1]):
         one = slice(p, p + 1)
@@ -69,6 +70,20 @@ def of_observed(
         values = integral(likelihood, X, mean[..., one], variance[..., one], y, fold_in(seed, p))
         total += tf.where(is_seen[:, 0], values, tf.zeros_like(values))
     return total
+
+
+def _check_functions(likelihood: Likelihood, X: tf.Tensor) -> None:
+    """Refuse noise that is a function with a value for each output.
+
+    :raises ValueError: for such a likelihood.
+    """
+    for part, value in vars(likelihood).items():
+        if isinstance(value, gpflow.functions.Function) and value(X[:1]).shape[-1] not in (None, 1):
+            raise ValueError(
+                f'missing="ignore" treats outputs one by one, but the {part.strip("_")} of the '
+                f"{type(likelihood).__name__} likelihood is a function with a column for each. Let "
+                "it return one column for all outputs."
+            )
 
 
 def filled(Y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,7 @@ from ..core.random import fold_in
 from . import integration, mixture
 from .chunks import in_chunks, rows_per_chunk
 from .draws import Draws
-from .missing import filled
+from .expected_power import log_expected_power_of_correlated
 
 Reduce = Callable[..., tuple[tf.Tensor, ...]]
 """Function of (likelihood, seed, mean [S, N, P], variance [S, N, P], X [N, D], ...) that returns
@@ -138,18 +137,7 @@ def log_density_of_correlated_y(
 
     NaN in Y stands for an output that was not observed.
     """
-    # GPflow's variance_at has one column, also where each output has a noise of its own.
-    noise = likelihood.conditional_variance(X, tf.zeros_like(Y))
-    Y, is_seen = filled(Y)
-    seen = tf.cast(is_seen, Y.dtype)
-    # Missing outputs become independent, of variance one, and equal to their mean.
-    covariance = (covariance + tf.linalg.diag(noise)) * seen[:, :, None] * seen[:, None, :]
-    L = tf.linalg.cholesky(covariance + tf.linalg.diag(1.0 - seen))
-    whitened = tf.linalg.triangular_solve(L, (seen * (Y - mean))[..., None])[..., 0]
-    # log N(y; mean, L L^T)
-    terms = tf.square(whitened) + seen * math.log(2.0 * math.pi)
-    components = -0.5 * tf.reduce_sum(terms, axis=-1)
-    components -= tf.reduce_sum(tf.math.log(tf.linalg.diag_part(L)), axis=-1)
+    components = log_expected_power_of_correlated(likelihood, 1.0, X, mean, covariance, Y)
     return (mixture.log_density(components),)
 
 

@@ -179,5 +179,27 @@ def add_inducing_points(model: Any, new: np.ndarray) -> None:
             pseudo_precision=Lambda,
             precision=posterior.precision,
         )
+        for name in ("pseudo_outputs", "pseudo_precision"):
+            _set_as(getattr(layer.posterior, name), getattr(posterior, name), name)
         F, G = below, mean
+    old_inputs = model.inducing_inputs
     model.inducing_inputs = Parameter(np.concatenate([U, new.reshape(-1, *U.shape[1:])]))
+    _set_as(model.inducing_inputs, old_inputs, "inducing_inputs")
+
+
+def _set_as(new: Parameter, old: Parameter, name: str) -> None:
+    """Give a parameter the prior of another, and train it if that is trained.
+
+    :raises ValueError: if the prior is for another number of inducing points.
+    """
+    gpflow.set_trainable(new, old.trainable)
+    if old.prior is None:
+        return
+    new.prior, new.prior_on = old.prior, old.prior_on
+    try:
+        new.log_prior_density()
+    except (ValueError, tf.errors.InvalidArgumentError):
+        raise ValueError(
+            f"The prior of {name} has a shape of its own, {old.prior.batch_shape}, which does not "
+            f"fit {new.shape} with more inducing points. Give it a prior of one number."
+        ) from None

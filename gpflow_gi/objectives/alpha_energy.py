@@ -9,7 +9,7 @@ import tensorflow as tf
 from ..core.validation import positive_number, shown
 from ..models import NoDensityError, Predictive
 from ..models.bounds import kl_of
-from .data_term import data_term, draws_for
+from .data_term import check_power, data_term, draws_for
 from .objective import Batch, Objective, Terms
 
 
@@ -49,6 +49,7 @@ class AlphaEnergy(Objective):
 
     def check(self, model: Any, num_samples: int | None) -> None:
         check_has_rows(self, model)
+        check_power(model)
 
 
 def check_has_rows(objective: Objective, model: Any) -> None:

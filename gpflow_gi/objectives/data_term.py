@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import tensorflow as tf
+from gpflow.likelihoods import Gaussian
 
 from ..core.random import fold_in
 from ..models import Draws, integration, mixture
+from ..models.expected_power import log_expected_power_of_correlated
 from .objective import Batch
 
 
@@ -21,6 +23,24 @@ def draws_for(model: Any, batch: Batch, num_samples: int | None, seed: tf.Tensor
     """
     X = model.data_rows(batch).X
     return model.draw_for(X, model.num_samples if num_samples is None else num_samples, seed)
+
+
+def check_power(model: Any) -> None:
+    """Refuse models whose expected power is not known.
+
+    :param model: a :class:`~gpflow_gi.models.Predictive`.
+    :raises ValueError: if its outputs are correlated, and the noise is not Gaussian or rows have
+        latent variables.
+    """
+    if not model.has_correlated_outputs:
+        return
+    has_latents = bool(getattr(model, "latents", []))
+    if has_latents or not isinstance(model.likelihood, Gaussian):
+        raise ValueError(
+            "The outputs of the last layer are correlated, for which a power of the likelihood has "
+            "a closed form with Gaussian noise and without latent variables alone. Give the mixing "
+            "matrix to the layer below, or use the ELBO."
+        )
 
 
 def data_term(
@@ -45,8 +65,14 @@ def data_term(
     if alpha == 0.0:
         per_row = integration.variational_expectations(*rows, missing=missing)
     else:
-        log_power = integration.log_expected_power(*rows, alpha, missing=missing)  # [B] or [S, B]
-        if log_power.shape.rank == 2:
+        if model.has_correlated_outputs:
+            moments = draws.moments_of_outputs(data.X, fold_in(seed, 1))
+            log_power = log_expected_power_of_correlated(
+                model.likelihood, alpha, data.X, *moments, data.Y
+            )
+        else:
+            log_power = integration.log_expected_power(*rows, alpha, missing=missing)
+        if log_power.shape.rank == 2:  # [S, B], or [B]
             log_power = mixture.log_density(log_power)
         per_row = log_power / alpha
     if row_kl is not None:

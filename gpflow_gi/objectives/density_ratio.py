@@ -24,7 +24,7 @@ from ..core.validation import (
 )
 from .alpha_energy import check_has_rows
 from .classifier import classifier_loss, moments, new_classifier
-from .data_term import data_term, draws_for
+from .data_term import check_power, data_term, draws_for
 from .drawn import Drawn, Sampler, drawn_variables
 from .objective import Batch, Objective, Terms
 from .two_contrasts import contrasted, loss_of_both, symmetrised_kl
@@ -107,6 +107,8 @@ class DensityRatioKL(Objective):
 
     def check(self, model: Any, num_samples: int | None) -> None:
         check_has_rows(self, model)
+        if self.alpha > 0.0:
+            check_power(model)
         drawn_variables(model)
 
     def build(self, model: Any, data: Batch) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import gpflow
 import numpy as np
@@ -23,9 +23,11 @@ from ..core.validation import (
 )
 from ..inference import WeightPosterior
 from ..layers import Layer
+from ..layers.residual import every_deterministic, every_layer
+from ..layers.weights import WeightLayer
 from ..models import DeepGP
 from .alpha_energy import check_has_rows
-from .data_term import data_term, draws_for
+from .data_term import check_power, data_term, draws_for
 from .objective import Batch, Objective, Terms
 from .spectral_stein import SpectralStein
 
@@ -104,6 +106,8 @@ class FunctionalKL(Objective):
 
     def check(self, model: Any, num_samples: int | None) -> None:
         check_has_rows(self, model)
+        if self.alpha > 0.0:
+            check_power(model)
         if self.prior is None:
             prior_draws(model)
         elif self.prior.output_dim != model.output_dim:
@@ -114,7 +118,9 @@ class FunctionalKL(Objective):
 
     def build(self, model: Any, data: Batch) -> None:
         X = model.check_inputs(data[0])
-        if self.prior is not None:
+        if self.prior is None:
+            _BUILT[self] = prior_draws(model)
+        else:
             self.prior.check_columns(X.shape[1])
         points = self.measurement_points
         if callable(points):
@@ -131,12 +137,18 @@ class FunctionalKL(Objective):
         X = self._points(model.check_inputs(batch[0]), seeds[0])
         R = self.num_draws
         q = self._noisy(model.draw_for(X, R, seeds[1], joint=True)(X, seeds[1]), R, seeds[2])
-        draws_of_prior = prior_draws(model) if self.prior is None else draws_of(self.prior)
-        prior = self._noisy(draws_of_prior(X, R, seeds[3]), R, seeds[4])
+        prior = self._noisy(self._draws_of_prior(model)(X, R, seeds[3]), R, seeds[4])
         # (11): grad KL = E_q [(grad_f log q(f) - grad_f log p(f)) df]
         score = SpectralStein(q, self.share)(q) - SpectralStein(prior, self.share)(q)
         slope = tf.reduce_mean(tf.reduce_sum(score * q, axis=1))
         return first, slope - tf.stop_gradient(slope)
+
+    def _draws_of_prior(self, model: Any) -> PriorDraws:
+        if self.prior is not None:
+            return draws_of(self.prior)
+        if not tf.executing_eagerly() and self in _BUILT:
+            return _BUILT[self]  # a graph cannot make the variables of a copy
+        return prior_draws(model)
 
     def _noisy(self, F: tf.Tensor, num_draws: int, seed: tf.Tensor) -> tf.Tensor:
         """All values of a draw in a row, [R, K, P] -> [R, K P], with noise."""
@@ -176,15 +188,25 @@ def prior_draws(model: Any) -> PriorDraws:
             "FunctionalKL needs a model whose prior can be drawn: a gpflow_gi.models.DeepGP, or a "
             f"gpflow_gi.inference.WeightPosterior; but got a {type(model).__name__}."
         )
-    # A copy that shares all parameters with the model, so that they are the present ones.
+    # A copy that shares the parameters with the model, so that they are the present ones; but not
+    # those of a scale's q(s), which follows the prior in the copy alone.
     kept = (*model.parameters, *model.variables, *jitter_scales(model))
-    shared = {id(part): part for part in kept}
-    prior = copy.deepcopy(model, shared)
+    shared: dict[int, Any] = {id(part): part for part in kept}
+    shared |= {id(one.function): one.function for one in every_deterministic(model.layers)}
+    for layer in every_layer(model.layers):
+        if isinstance(layer, WeightLayer) and not layer.prior.is_type_ii:
+            for part in (*layer.prior.parameters, *layer.prior.variables):
+                shared.pop(id(part), None)
+    prior = gpflow.utilities.deepcopy(model, shared)
     for layer in prior.layers:
         if isinstance(layer, Layer):
             layer.follow_prior()
     prior.inducing_inputs = None
     return lambda X, R, seed: prior.draw_for(X, R, seed, joint=True)(X, seed)
+
+
+_BUILT: WeakKeyDictionary[FunctionalKL, PriorDraws] = WeakKeyDictionary()
+"""The prior of each objective that was built; not an attribute, which a compiled loop compares."""
 
 
 def draws_of(process: Process) -> PriorDraws:

@@ -9,6 +9,7 @@ import gpflow
 import tensorflow as tf
 from gpflow.likelihoods import ScalarLikelihood, SwitchedLikelihood
 
+from ..core.noise import constant_variance
 from ..core.process import Process
 from ..core.random import as_seed
 from ..core.validation import (
@@ -264,10 +265,13 @@ def _check_layer(layer: Layer) -> None:
 
 def _check_optimal(posterior: Optimal) -> None:
     (P,) = output_shape(posterior.output_dim)
+    noise = constant_variance(posterior.likelihood)
+    if noise is None or tf.size(noise) != 1:
+        raise TypeError("the likelihood is not Gaussian with one constant variance")
     for name, shape in (("rows", (None, None)), ("targets", (None, P))):
         values = getattr(posterior, name)
         _check_shape(name, values, shape)
-        if values.dtype != posterior.likelihood.variance.dtype:
+        if values.dtype != noise.dtype:
             raise TypeError(f"{name} and the likelihood have different types of floats")
         if not bool(tf.reduce_all(tf.math.is_finite(values))):
             raise ValueError(f"{name} are not finite")

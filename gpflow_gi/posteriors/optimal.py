@@ -6,11 +6,12 @@ from typing import Any
 
 import tensorflow as tf
 from gpflow.base import Parameter
-from gpflow.likelihoods import Gaussian, Likelihood
+from gpflow.likelihoods import Likelihood
 
 from ..core.basis import Basis
 from ..core.gaussians import WhitenedGaussian
 from ..core.linalg import product, row_blocks
+from ..core.noise import constant_variance
 from ..core.regression import WeightSpaceRegression, regress
 from ..core.validation import finite_array, positive_integer, shown
 from .base import Posterior
@@ -78,9 +79,10 @@ class Optimal(Posterior):
             `num_inducing` is not a positive integer, or if Z has more rows.
         """
         super().__init__()
-        if not isinstance(likelihood, Gaussian) or not isinstance(likelihood.variance, Parameter):
+        variance = constant_variance(likelihood)
+        if variance is None or tf.size(variance) != 1:
             raise TypeError(
-                "likelihood must be a gpflow.likelihoods.Gaussian with a constant variance, for "
+                "likelihood must be a gpflow.likelihoods.Gaussian with one constant variance, for "
                 "which the last layer has an exact posterior, but is "
                 f"{shown(likelihood)}. Use GlobalInducing for others."
             )
@@ -157,7 +159,7 @@ class Optimal(Posterior):
             number, if outputs share it.
         :return: q(z), with a sample axis if the basis or `rows` have one.
         """
-        variance = tf.convert_to_tensor(self.likelihood.variance)
+        variance = tf.reshape(constant_variance(self.likelihood), [])
         if rows is None:
             T = tf.fill([self.num_rows], 1.0 / tf.sqrt(variance))  # Lambda = I / variance
             return regress(basis, T, self._targets[:, outputs], shared=True)

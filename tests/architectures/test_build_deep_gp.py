@@ -398,3 +398,27 @@ def test_labels_and_counts_have_no_scale(rng):
         gi.architectures.build_bnn(
             X, labels, num_inducing=5, likelihood=gpflow.likelihoods.Softmax(30)
         )
+
+
+def test_the_start_is_that_of_the_noise_however_it_is_given(rng):
+    X, Y = rng.normal(size=(12, 1)), rng.normal(size=(12, 1))
+    bounds = [
+        gi.architectures.build_deep_gp(
+            X, Y, num_layers=1, num_inducing=12, likelihood=likelihood
+        ).elbo((X, Y))
+        for likelihood in (
+            gpflow.likelihoods.Gaussian(0.2),
+            gpflow.likelihoods.Gaussian(scale=0.2**0.5),
+            gpflow.likelihoods.Gaussian([0.2]),
+        )
+    ]
+    np.testing.assert_allclose(bounds, bounds[0], rtol=1e-9)
+
+
+def test_it_takes_a_noise_for_each_output(rng):
+    X, Y = rng.normal(size=(12, 1)), rng.normal(size=(12, 2))
+    likelihood = gpflow.likelihoods.Gaussian([0.1, 0.5])
+    model = gi.architectures.build_deep_gp(
+        X, Y, num_layers=2, num_inducing=5, likelihood=likelihood
+    )
+    assert np.isfinite(model.elbo((X, Y)))

@@ -260,3 +260,18 @@ def test_hyperparameters_follow_their_priors(data):
         model, data, num_draws=1, num_chains=3, burn_in=800, steps=1, learning_rate=0.1
     )
     assert float(found.model.likelihood.variance.numpy()) == pytest.approx(5.0, rel=0.05)
+
+
+def test_a_power_needs_independent_outputs(rng):
+    X, Y = rng.normal(size=(6, 1)), rng.normal(size=(6, 2))
+    layer = gi.layers.GPLayer(
+        gpflow.kernels.SquaredExponential(),
+        2,
+        gi.posteriors.LocalInducing(X[:3], 2),
+        mixing=[[1.0, 0.3], [0.8, -0.5]],
+    )
+    model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(0.1), num_data=6)
+    settings = {"num_draws": 1, "burn_in": 0, "steps": 1}
+    gi.inference.sghmc_inducing(model, (X, Y), **settings)
+    with pytest.raises(ValueError, match="outputs are independent"):
+        gi.inference.sghmc_inducing(model, (X, Y), alpha=0.5, **settings)

@@ -280,3 +280,37 @@ def test_what_is_no_kernel_is_refused(kernel: object) -> None:
 def test_wrong_number_of_kernels_is_refused(kernel: gk.Kernel | list[gk.Kernel]) -> None:
     with pytest.raises(ValueError, match=r"output_dim=2|2 kernels"):
         layer(kernel)
+
+
+class OfPower(gpflow.kernels.Kernel):
+    """A kernel with a constant."""
+
+    def __init__(self, power):
+        super().__init__()
+        self.power = power
+
+    def K(self, X, X2=None):
+        X2 = X if X2 is None else X2
+        return (tf.matmul(X, X2, transpose_b=True) + 1.0) ** self.power
+
+    def K_diag(self, X):
+        return (tf.reduce_sum(X * X, -1) + 1.0) ** self.power
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name", "value"),
+    [
+        (OfPower(2), "power", 3),
+        (gpflow.kernels.Polynomial(degree=2), "degree", 3),
+        (gpflow.kernels.Periodic(gpflow.kernels.Matern32()), "active_dims", [1]),
+        (gpflow.kernels.ArcCosine(order=0), "order", 2),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_a_change_of_a_kernels_constant_counts(kernel, name, value, rng):
+    X = tf.constant(rng.normal(size=(12, 4, 2)))
+    before = batched.covariance(kernel, X)
+    setattr(kernel, name, value)
+    after = batched.covariance(kernel, X)
+    np.testing.assert_allclose(after, [kernel(one) for one in X], rtol=1e-12)
+    assert np.max(np.abs(after - before)) > 1e-3

@@ -204,3 +204,39 @@ def test_a_change_of_the_jitter_reaches_a_compiled_bound():
     np.testing.assert_allclose(after, expected)
     assert abs(after - before) > 1e-3
     np.testing.assert_allclose(model.iwbo((X, Y), 3, seed=0), before)
+
+
+class Scale:
+    """A function whose constant may change unnoticed."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, X):
+        return self.factor * X
+
+
+@pytest.mark.parametrize("part", ["layer", "mean function"])
+def test_a_constant_of_a_users_function_counts(part, rng):
+    X, Y = random_data(rng)
+    scale = Scale(1.0)
+    layers = [
+        gi.layers.GPLayer(
+            gpflow.kernels.SquaredExponential(),
+            1,
+            gi.posteriors.GlobalInducing(4, 1),
+            mean_function=(lambda X: scale(X[..., :1])) if part == "mean function" else None,
+        )
+    ]
+    if part == "layer":
+        layers = [scale, *layers]
+    model = gi.models.DeepGP(
+        layers, gpflow.likelihoods.Gaussian(0.1), num_data=len(X), inducing_inputs=X[:4]
+    )
+    Y = Y[:, :1]
+    before = model.iwbo((X, Y), 5, seed=0)
+    scale.factor = 0.3
+    after = model.iwbo((X, Y), 5, seed=0)
+    fresh = gi.models.DeepGP(model.layers, model.likelihood, num_data=len(X), inducing_inputs=X[:4])
+    np.testing.assert_allclose(after, fresh.iwbo((X, Y), 5, seed=0), rtol=1e-10)
+    assert abs(after - before) > 0.1

@@ -172,3 +172,45 @@ def test_failures(model):
     with pytest.raises(ValueError, match=r"Y\[:, 1\] holds nothing but NaN"):
         Y = np.array([[1.0, np.nan], [2.0, np.nan]])
         gi.architectures.build_deep_gp(np.zeros((2, 1)), Y, missing="ignore")
+
+
+class Columns(gpflow.functions.Function):
+    """A noise for each output, from the inputs."""
+
+    def __call__(self, X):
+        return tf.concat([0.1 + 0.0 * X[:, :1], 1.0 + 0.0 * X[:, :1]], axis=-1)
+
+
+@pytest.mark.parametrize("likelihood", ["variance", "scale", "student-t"])
+def test_a_noise_function_of_each_output_is_refused(likelihood, rng):
+    made = {
+        "variance": lambda: gpflow.likelihoods.Gaussian(Columns()),
+        "scale": lambda: gpflow.likelihoods.Gaussian(scale=Columns()),
+        "student-t": lambda: gpflow.likelihoods.StudentT(scale=Columns()),
+    }[likelihood]()
+    model = random_deep_gp(rng, ["global"], P=2)
+    X, Y = rng.normal(size=(N, 2)), rng.normal(size=(N, 2))
+    for call in ("elbo", "predict_log_density"):
+        with pytest.raises(ValueError, match="is a function with a column for each"):
+            getattr(ignoring(model, made), call)((X, Y))
+
+
+def test_a_noise_function_of_all_outputs_is_that_of_complete_data(rng):
+    likelihood = gpflow.likelihoods.Gaussian(gpflow.functions.Linear([[0.01], [0.02]], 0.4))
+    model = random_deep_gp(rng, ["global"], P=2)
+    X, Y = rng.normal(size=(N, 2)), rng.normal(size=(N, 2))
+    complete = gi.models.DeepGP(
+        model.layers, likelihood, num_data=N, inducing_inputs=model.inducing_inputs.numpy()
+    )
+    ignored = ignoring(model, likelihood)
+    np.testing.assert_allclose(ignored.elbo((X, Y)), complete.elbo((X, Y)), rtol=1e-12)
+
+
+def test_a_noise_must_fit_the_outputs(rng):
+    with pytest.raises(ValueError, match=r"variance of shape \(3,\), but the last layer has"):
+        gi.models.DeepGP(
+            random_deep_gp(rng, ["global"], P=2).layers,
+            gpflow.likelihoods.Gaussian([0.1, 0.2, 0.3]),
+            num_data=N,
+            inducing_inputs=np.zeros((NUM_INDUCING, 2)),
+        )

@@ -4,6 +4,7 @@ import gpflow
 import numpy as np
 import pytest
 import tensorflow as tf
+import tensorflow_probability as tfp
 
 import gpflow_gi as gi
 from gpflow_gi.core.random import as_seed
@@ -167,3 +168,40 @@ def test_failures(parts, rng):
         random_deep_gp(rng, ["free", "global"]).update((np.zeros((1, 2)), np.zeros((1, 1))))
     with pytest.raises(ValueError, match="num_inducing must be an integer of at least 1"):
         exact(X1, Y1).update(new, num_inducing=0)
+
+
+def test_the_memory_is_never_trained(parts):
+    first, later = parts
+    model = exact(*first)
+    model.layers[0].kernel.lengthscales.prior = tfp.distributions.LogNormal(*np.float64([0, 1]))
+    updated = model.update(later, num_inducing=4)
+    count = len(updated.trainable_variables), len(updated.trainable_parameters)
+    prior = updated.log_prior_density()
+    gpflow.set_trainable(updated, False)
+    assert not updated.trainable_variables and not updated.trainable_parameters
+    gpflow.set_trainable(updated, True)
+    assert (len(updated.trainable_variables), len(updated.trainable_parameters)) == count
+    assert updated.log_prior_density() == prior
+    before = [one.numpy() for one in updated.memory.parameters]
+    gi.fit(updated, later, steps=2, progress=False)
+    for one, value in zip(updated.memory.parameters, before, strict=True):
+        np.testing.assert_array_equal(one, value)
+    assert updated.prior_model().memory is None
+
+
+def test_an_update_keeps_what_is_fixed_and_priors(parts):
+    first, later = parts
+    model = exact(*first)
+    posterior = model.layers[0].posterior
+    gpflow.set_trainable(model.inducing_inputs, False)
+    gpflow.set_trainable(posterior.pseudo_precision, False)
+    posterior.pseudo_outputs.prior = tfp.distributions.Normal(*np.float64([0, 1]))
+    updated = model.update(later, num_inducing=4)
+    new = updated.layers[0].posterior
+    assert not updated.inducing_inputs.trainable and not new.pseudo_precision.trainable
+    assert new.pseudo_outputs.trainable and new.pseudo_outputs.prior is not None
+    assert new.pseudo_outputs.shape == [len(first[0]) + 4, 1]
+    of_each = tfp.distributions.Normal(np.zeros((len(first[0]), 1)), np.float64(1))
+    posterior.pseudo_outputs.prior = of_each
+    with pytest.raises(ValueError, match="prior of pseudo_outputs has a shape of its own"):
+        model.update(later, num_inducing=4)

@@ -160,3 +160,66 @@ def test_errors(rng):
     for model in (q, gpflow.kernels.Matern32()):
         with pytest.raises(TypeError, match="AlphaEnergy needs a model of rows of data"):
             AlphaEnergy(0.5).check(model, None)
+
+
+@pytest.mark.parametrize("missing", ["error", "ignore"])
+def test_of_correlated_outputs_it_is_the_joint_density(missing, rng):
+    """At alpha = 1 the log density of the prediction; else against quadrature in two dimensions."""
+    X, Y = rng.normal(size=(6, 2)), rng.normal(size=(6, 2))
+    if missing == "ignore":
+        Y[1, 0] = Y[2, 1] = np.nan
+    posterior = gi.posteriors.GlobalInducing(
+        4, 2, pseudo_outputs=rng.normal(size=(4, 2)), pseudo_precision=5.0
+    )
+    layer = gi.layers.GPLayer(
+        gpflow.kernels.SquaredExponential(), 2, posterior, mixing=[[1.0, 0.3], [0.8, -0.5]]
+    )
+    likelihood = gl.Gaussian([0.1, 0.4]) if missing == "error" else gl.Gaussian(0.2)
+    model = gi.models.DeepGP(
+        [layer], likelihood, num_data=6, inducing_inputs=X[:4], missing=missing
+    )
+    one, kl = AlphaEnergy(1.0).terms(model, (X, Y), 1, as_seed(0))
+    density = model.predict_log_density((X, Y))
+    np.testing.assert_allclose(one, np.sum(density), rtol=1e-9)
+    mean, covariance = model.predict_f(X, full_output_cov=True)
+    x, w = hermgauss(60)
+    points = np.stack(np.meshgrid(x, x), -1).reshape(-1, 2) * np.sqrt(2)
+    weights = np.outer(w, w).ravel() / np.pi
+    s2 = np.broadcast_to(likelihood.variance.numpy(), 2)
+    for alpha in (0.01, 0.5):
+        total = 0.0
+        for m, C, y in zip(mean.numpy(), covariance.numpy(), Y, strict=True):
+            f = m + points @ np.linalg.cholesky(C + 1e-14 * np.eye(2)).T
+            log_p = np.nansum(-0.5 * ((y - f) ** 2 / s2 + np.log(2 * np.pi * s2)), axis=1)
+            total += np.log(weights @ np.exp(alpha * log_p)) / alpha
+        found, _ = AlphaEnergy(alpha).terms(model, (X, Y), 1, as_seed(0))
+        np.testing.assert_allclose(found, total, rtol=1e-6)
+    limit, _ = AlphaEnergy(1e-7).terms(model, (X, Y), 1, as_seed(0))
+    np.testing.assert_allclose(limit, model.bound_terms((X, Y))[0], rtol=1e-5)
+    np.testing.assert_allclose(kl, model.bound_terms((X, Y))[1], rtol=1e-10)
+
+
+def test_powers_of_correlated_outputs_that_are_not_known(rng):
+    layer = gi.layers.GPLayer(
+        gpflow.kernels.SquaredExponential(),
+        2,
+        gi.posteriors.GlobalInducing(4, 2),
+        mixing=[[1.0, 0.3], [0.8, -0.5]],
+    )
+    X = rng.normal(size=(4, 2))
+    model = gi.models.DeepGP([layer], gl.StudentT(), num_data=4, inducing_inputs=X)
+    with pytest.raises(ValueError, match="outputs of the last layer are correlated"):
+        gi.fit(model, (X, X), steps=1, objective=AlphaEnergy(0.5), progress=False)
+
+
+def test_of_a_noise_for_each_output_it_is_exact(rng):
+    """The sum over outputs of log N(y; m, v + s2 / alpha) and its factors."""
+    X, Y, mean = (rng.normal(size=(5, 2)) for _ in range(3))
+    variance = rng.uniform(0.1, 2.0, size=(5, 2))
+    rows = [*map(tf.constant, (X, mean, variance, Y)), as_seed(0), 0.5]
+    both = integration.log_expected_power(gl.Gaussian([0.3, 0.7]), *rows)
+    single = 0.0
+    for p, noise in enumerate((0.3, 0.7)):
+        one = [rows[0], *(part[:, p : p + 1] for part in rows[1:4]), *rows[4:]]
+        single += integration.log_expected_power(gl.Gaussian(noise), *one)
+    np.testing.assert_allclose(both, single, rtol=1e-12)

@@ -282,3 +282,68 @@ def test_errors(rng):
         FunctionalKL(prior=process).build(model, tuple(map(tf.constant, data)))
     with pytest.raises(TypeError, match="FunctionalKL needs a model of rows"):
         FunctionalKL().check(gpflow.kernels.Matern32(), None)
+
+
+@pytest.mark.parametrize("layer", ["dense", "convolution"])
+def test_the_scale_of_the_model_keeps_its_posterior(layer, rng):
+    """Draws of the prior take its scale from p(s); q(s) of the model is left alone, and learns."""
+    X, Y = random_data(rng)
+    if layer == "dense":
+        model = gi.architectures.build_bnn(X, Y, widths=(3,), num_inducing=5, prior="scale")
+        own = [(one.alpha, one.beta) for one in (model.layers[0].prior, model.layers[2].prior)]
+        own = [parameter for pair in own for parameter in pair]
+    else:
+        prior = gi.priors.SpatialIWPrior((2, 2), nu=5.0, psi=4.0)
+        convolution = gi.layers.Conv2DLayer(
+            (2, 2, 1), 2, 2, gi.posteriors.Factorised(), padding="valid", prior=prior
+        )
+        last = gi.layers.DenseLayer(2, 1, gi.posteriors.Factorised())
+        X, Y = rng.normal(size=(6, 2, 2, 1)), rng.normal(size=(6, 1))
+        model = gi.models.DeepGP(
+            [convolution, last], gpflow.likelihoods.Gaussian(0.1), num_data=len(X)
+        )
+        own = [prior.nu, prior.psi]
+    before = [parameter.numpy() for parameter in own]
+    seed = as_seed(0)
+    values = prior_draws(model)(model.check_inputs(X), 5, seed)
+    again = prior_draws(model)(model.check_inputs(X), 5, seed)
+    np.testing.assert_array_equal(values, again)
+    FunctionalKL(4, num_draws=6).check(model, None)
+    for parameter, value in zip(own, before, strict=True):
+        np.testing.assert_array_equal(parameter, value)
+        assert parameter.trainable
+    gi.fit(model, (X, Y), steps=3, objective=FunctionalKL(4, num_draws=6), seed=0, progress=False)
+    for parameter in own:
+        assert parameter.trainable
+    gi.fit(model, (X, Y), steps=2, progress=False)  # the bound learns them
+    assert not np.array_equal(own[0].numpy(), before[0])
+
+
+def test_the_scale_of_the_prior_is_drawn_from_p(rng):
+    """Of one linear layer without a bias: f(x) = x w with w ~ N(0, 1 / s), s ~ Gamma."""
+    prior = gi.priors.ScalePrior(shape=5.0, rate=3.0, alpha=40.0, beta=1.0)
+    layer = gi.layers.DenseLayer(1, 1, gi.posteriors.Factorised(), prior=prior, bias=False)
+    model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(0.1), num_data=3)
+    R = 20_000
+    squares = prior_draws(model)(np.ones((1, 1)), R, as_seed(0)).numpy().ravel() ** 2
+    mean, error = mean_and_standard_error(squares)
+    assert abs(mean - 3.0 / (5.0 - 1.0)) < 6 * error  # E 1 / s = rate / (shape - 1)
+
+
+@pytest.mark.slow
+def test_a_network_of_keras_is_part_of_the_prior(rng):
+    tf_keras = gpflow.keras.tf_keras
+    X, Y = random_data(rng)
+    network = tf_keras.Sequential([tf_keras.layers.Dense(2, dtype="float64")])
+    posterior = gi.posteriors.GlobalInducing(4, 1)
+    layer = gi.layers.GPLayer(gpflow.kernels.SquaredExponential(), 1, posterior)
+    model = gi.models.DeepGP(
+        [network, layer], gpflow.likelihoods.Gaussian(0.1), num_data=len(X), inducing_inputs=X[:4]
+    )
+    gi.fit(model, (X, Y), steps=2, objective=FunctionalKL(4, num_draws=6), progress=False)
+    draws, seed = prior_draws(model), as_seed(0)
+    before = draws(X, 3, seed)
+    network.layers[0].kernel.assign(2.0 * network.layers[0].kernel)
+    after = draws(X, 3, seed)
+    np.testing.assert_array_equal(after, prior_draws(model)(X, 3, seed))
+    assert np.max(np.abs(after - before)) > 0.01

@@ -212,3 +212,29 @@ def test_likelihood_and_number_of_rows_are_the_models(data):
 def test_tempered_posteriors_are_refused(arguments, data):
     with pytest.raises(ValueError, match="best one at temperature 1 alone"):
         gi.fit(network(*data), data, steps=1, progress=False, **arguments)
+
+
+def test_the_noise_may_be_given_as_a_scale(data):
+    X, Y = data
+    likelihood = gpflow.likelihoods.Gaussian(scale=NOISE**0.5)
+    model = DeepGP([DenseLayer(D, P, Optimal(X, Y, likelihood))], likelihood, num_data=N)
+    np.testing.assert_allclose(model.elbo((X, Y)), one_layer(X, Y).elbo((X, Y)), rtol=1e-10)
+    gi.fit(model, (X, Y), steps=1, progress=False)
+    network = build_bnn(
+        X, Y, widths=(3,), inference="global -> optimal", num_inducing=4, likelihood=likelihood
+    )
+    assert np.isfinite(network.elbo((X, Y)))
+
+
+@pytest.mark.parametrize(
+    "likelihood",
+    [
+        gpflow.likelihoods.Gaussian([0.1, 0.5]),
+        gpflow.likelihoods.Gaussian(gpflow.functions.Linear(np.ones((D, 1)))),
+        gpflow.likelihoods.StudentT(),
+    ],
+    ids=["of each output", "of the inputs", "StudentT"],
+)
+def test_other_noise_is_refused(data, likelihood):
+    with pytest.raises(TypeError, match="with one constant variance"):
+        Optimal(*data, likelihood)
