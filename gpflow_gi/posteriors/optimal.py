@@ -39,6 +39,7 @@ class Optimal(Posterior):
 
     >>> import numpy as np
     >>> from gpflow.kernels import Matern52
+    >>> from gpflow.likelihoods import Gaussian
     >>> from gpflow_gi.layers import DenseLayer, GPLayer
     >>> X, Y = np.random.default_rng(0).normal(size=(2, 10, 1))
     >>> likelihood = Gaussian(0.1)
