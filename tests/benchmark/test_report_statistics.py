@@ -254,6 +254,24 @@ def test_incomplete_methods_are_left_out_of_ranks():
         assert sorted(found.mean.index) == ["a", "b", "c", "d"][: 4 - len(left_out)]
 
 
+def test_a_sweep_that_grows_keeps_its_ranks():
+    """One method has more splits than the others, on one data set or on all; a fifth has one."""
+    five = {name: [*map(float, range(i, i + 5)), *[NAN] * 15] for i, name in enumerate("abc")}
+    more = {**five, "d": [-1.0] * 20, "e": [9.0] + [NAN] * 19}
+    usual = {**five, "d": [-1.0] * 5 + [NAN] * 15, "e": [9.0] + [NAN] * 19}
+    for data in ({"x": more, "y": usual, "z": usual}, dict.fromkeys("xyz", more)):
+        found = ranks(several(**data), LOG_DENSITY)
+        assert isinstance(found, Ranks)
+        assert list(found.mean.index) == ["c", "b", "a", "d"] and found.left_out == ["e"]
+        assert found.num_splits == dict.fromkeys("xyz", 5)
+    # Where most have more, they are ranked on all of their splits.
+    most = {name: [float(i)] * 20 for i, name in enumerate("abc")}
+    few = {"d": [5.0] * 5 + [NAN] * 15}
+    found = ranks(several(**{key: {**most, **few} for key in "xyz"}), LOG_DENSITY)
+    assert isinstance(found, Ranks)
+    assert found.num_splits == dict.fromkeys("xyz", 20) and found.left_out == ["d"]
+
+
 @pytest.mark.parametrize(
     "data, why",
     [

@@ -228,7 +228,7 @@ class Ranks:
     :param ranks: [datasets, methods], methods in the order of their mean ranks.
     :param loss: [datasets, methods], the ranked values.
     :param num_splits: number of splits that all methods share, by data set.
-    :param left_out: methods without results on at least half of the splits of every data set.
+    :param left_out: methods that have less than half of the splits, see :func:`ranked_methods`.
     :param p_value: p-value of Friedman's test that all methods rank alike, with Iman and
         Davenport's correction.
     :param critical_difference: critical difference of two mean ranks, by Nemenyi's test at
@@ -260,13 +260,12 @@ def ranks(values: pd.DataFrame, metric: Metric) -> Ranks | str:
     datasets = list(values.index.unique("dataset"))
     if len(datasets) < 3:
         return f"it takes 3 data sets or more, and there {_are(len(datasets))}"
-    share = values.notna().groupby(level="dataset").mean()
-    complete = list(share.columns[(share >= 0.5).all()])
+    complete = ranked_methods(values)
     left_out = [str(method) for method in values.columns if method not in complete]
     if len(complete) < 3:
         return (
-            "it takes 3 methods or more with results on at least half of the splits of every data "
-            f"set, and there {_are(len(complete))}"
+            "it takes 3 methods or more with results on every data set, and there "
+            f"{_are(len(complete))}"
         )
     common = values[complete].dropna()
     num_splits = common.groupby(level="dataset").size()
@@ -294,6 +293,27 @@ def ranks(values: pd.DataFrame, metric: Metric) -> Ranks | str:
         p_value=_friedman(loss.to_numpy()),
         critical_difference=float(critical * np.sqrt(k * (k + 1) / (6 * n))),
     )
+
+
+def ranked_methods(values: pd.DataFrame) -> list[str]:
+    """The methods that are ranked: those with at least half of the splits of most trials.
+
+    Of all groups of three methods or more that share splits, that with the most trials has these
+    splits. So a sweep in which a few methods already have more splits keeps its ranks.
+
+    :param values: from :func:`by_split`.
+    :return: methods with results on every data set; all of them, if they are fewer than three.
+    """
+    counts = values.notna().groupby(level="dataset").sum()
+    fewest = counts.min()
+    groups = [list(fewest.index[fewest >= n]) for n in sorted({*fewest} - {0})]
+    groups = [group for group in groups if len(group) >= 3]
+    if not groups:
+        return list(fewest.index[fewest > 0])
+    largest = max(groups, key=lambda group: len(group) * len(values[group].dropna()))
+    shared = values[largest].dropna().groupby(level="dataset").size()
+    half = shared.reindex(counts.index, fill_value=0) / 2
+    return list(counts.columns[(counts.ge(half, axis=0) & (counts > 0)).all()])
 
 
 def _friedman(loss: np.ndarray) -> float:

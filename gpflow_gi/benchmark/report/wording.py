@@ -42,7 +42,7 @@ def of_ranks(ranks: Ranks) -> str:
     )
     if ranks.left_out:
         said += (
-            f" Left out, with results on less than half of the splits of a data set: "
+            f" Left out, with results on less than half as many splits of a data set: "
             f"{', '.join(ranks.left_out)}."
         )
     return said
