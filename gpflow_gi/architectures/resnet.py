@@ -66,8 +66,9 @@ def build_resnet(
     :param Y: targets, [N, Q]; labels 0, 1, ... in one column for the default likelihood.
     :param width: number of channels of every layer.
     :param num_blocks: number of blocks, with pooling between them.
-    :param inference: as in :func:`build_bnn`; a list has one method for each convolution, in the
-        order of the network, and one for the last layer: 2 num_blocks + 2.
+    :param inference: as in :func:`build_bnn`, without "optimal" and "implicit"; a list has one
+        method for each convolution, in the order of the network, and one for the last layer: 2
+        num_blocks + 2.
     :param prior: as in :func:`build_bnn`; or "spatial", a
         :class:`~gpflow_gi.priors.SpatialIWPrior` in every convolution and "neal" in the last layer.
     :param prior_scale: factor on the weights' standard deviation, if `prior` is a name.

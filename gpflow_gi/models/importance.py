@@ -11,7 +11,7 @@ another model, whose function values are independent given the inducing points.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -28,6 +28,9 @@ CACHED_SIZE = 400_000
 """Size of the largest array of one chunk of samples, in numbers: a processor's cache holds it."""
 
 MOST_SAMPLES_AT_ONCE = 50
+
+MOST_TRACED = 16
+"""Compiled functions kept for a model, those called last."""
 
 
 def samples_at_once(numbers_per_sample: int, num_samples: int) -> int:
@@ -99,7 +102,7 @@ class _Compiled:
     """
 
     def __init__(self, owner: Callable[[], Any]) -> None:
-        self.traced = cache(self._trace)
+        self.traced = lru_cache(MOST_TRACED)(self._trace)
         self._owner = owner
 
     def __call__(self, X: tf.Tensor, Y: tf.Tensor, num_samples: int, seed: tf.Tensor) -> tf.Tensor:

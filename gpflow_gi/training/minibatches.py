@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ..core.linalg import flat_rows
 from ..core.random import fold_in
-from ..posteriors.optimal import optimal_of
+from ..posteriors.optimal import Optimal, optimal_of
 from .streams import Streams
 
 Held: TypeAlias = tuple[tf.Tensor, tf.Tensor]
@@ -126,7 +126,7 @@ def check_kept_rows(model: Any, X: tf.Tensor, Y: tf.Tensor) -> None:
     :param Y: [N, Q].
     :raises ValueError: if the posterior holds rows, and these are others.
     """
-    posterior = optimal_of(model)
+    posterior = _optimal_of(model)
     if posterior is None:
         return
     X = flat_rows(X)
@@ -144,7 +144,7 @@ def check_kept_batch(model: Any, X: tf.Tensor, Y: tf.Tensor) -> None:
     :param Y: [B, Q].
     :raises ValueError: if the posterior holds rows, and one of these is another.
     """
-    posterior = optimal_of(model)
+    posterior = _optimal_of(model)
     if posterior is None:
         return
     kept, batch = (
@@ -153,6 +153,20 @@ def check_kept_batch(model: Any, X: tf.Tensor, Y: tf.Tensor) -> None:
     )
     if not batch <= kept:
         raise ValueError(_OTHER_ROWS)
+
+
+def _optimal_of(model: Any) -> Optimal | None:
+    """The posterior that holds rows, if there is one.
+
+    :raises ValueError: if it has the noise of another likelihood than the model's.
+    """
+    posterior = optimal_of(model)
+    if posterior is not None and posterior.likelihood is not model.likelihood:
+        raise ValueError(
+            "The last layer's posterior Optimal has another likelihood than the model, which was "
+            "given a new one. Build the model anew, with both of them the same."
+        )
+    return posterior
 
 
 _OTHER_ROWS = (

@@ -354,6 +354,10 @@ def test_other_data_than_those_it_holds_are_refused(data):
     with pytest.raises(ValueError, match="holds other rows than the data"):
         gi.fit(model, some, steps=1, progress=False)
     model.num_data = N
+    model.likelihood = gpflow.likelihoods.Gaussian(2.0)
+    with pytest.raises(ValueError, match="another likelihood than the model"):
+        gi.fit(model, (X, Y), steps=1, progress=False)
+    model.likelihood = model.layers[-1].posterior.likelihood
     weighted = gi.objectives.WeightedBound(np.ones(N))
     with pytest.raises(ValueError, match="takes all rows with equal weights"):
         gi.fit(model, (X, Y), steps=1, objective=weighted, progress=False)
