@@ -77,7 +77,9 @@ def integrated_variance_reduction(
     if references.shape[0] == 0:
         raise ValueError("references must have at least one row.")
     if noise_variance is None:
-        noise_variance = tf.squeeze(model.likelihood.variance_at(X), axis=-1)
+        # GPflow's variance_at has one column, also where each output has a noise of its own.
+        of_outputs = tf.zeros([X.shape[0], model.output_dim], X.dtype)
+        noise_variance = tf.transpose(model.likelihood.conditional_variance(X, of_outputs))
     N = X.shape[0]
     both = tf.concat([X, references], axis=0)
     _, covariance = model.predict_f(both, num_samples, full_cov=True, seed=seed)  # [P, N+R, N+R]

@@ -111,7 +111,7 @@ _ROWS_AT_ONCE = 100_000
 def _model(method: Method, rows: NarrowRows, settings: Settings, seed: int) -> Any:
     X, Y = rows.standardised(slice(settings.num_start))
     model = build(method, X, Y, settings.num_inducing, seed)
-    getattr(model, "network", model).num_data = len(rows)
+    model.num_data = len(rows)
     return model
 
 

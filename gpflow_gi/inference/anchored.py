@@ -53,7 +53,8 @@ class AnchoredJoint(LogJoint):
     def _of(
         self, theta: tf.Tensor, X: tf.Tensor, Y: tf.Tensor, eps: tf.Tensor, share: Any = 1.0
     ) -> tf.Tensor:
-        variance = self.likelihood.variance_at(X)
+        # GPflow's variance_at has one column, also where each output has a noise of its own.
+        variance = self.likelihood.conditional_variance(X, tf.zeros_like(Y))
         noise = tf.sqrt(variance) * eps
         error = tf.square(Y + noise - self.space.functions(theta, X)) / variance
         log_likelihood = -0.5 * tf.reduce_sum(error + tf.math.log(variance), axis=[1, 2])

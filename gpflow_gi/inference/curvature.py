@@ -78,6 +78,13 @@ def prior_hessian(log_joint: LogJoint, theta: tf.Tensor) -> tf.Tensor:
     return -hessian_of(space.log_prior, theta)
 
 
+def diagonal_of_prior_hessian(log_joint: LogJoint, theta: tf.Tensor) -> tf.Tensor:
+    """The diagonal of :func:`prior_hessian`, [L]; without the matrix for Gaussian priors."""
+    if log_joint.space.is_standard_normal:
+        return tf.ones_like(theta)
+    return tf.linalg.diag_part(prior_hessian(log_joint, theta))
+
+
 def hessian(log_joint: LogJoint, theta: tf.Tensor) -> tf.Tensor:
     """The Hessian of -log p(Y | theta) at theta [L]: [L, L]."""
     return -hessian_of(log_joint.log_likelihood, theta)

@@ -10,7 +10,9 @@ import tensorflow as tf
 from gpflow.base import Parameter
 
 from ..core.validation import finite_array, probability
+from ..layers.residual import every_layer
 from ..models import DeepGP
+from ..priors import SpatialIWPrior
 from .weight_posterior import WeightPosterior
 
 
@@ -34,10 +36,19 @@ class Dropout(WeightPosterior):
         :param num_samples: S, the default number of samples.
         :raises TypeError: as :class:`WeightPosterior`.
         :raises ValueError: as :class:`WeightPosterior`; if `mean` is not finite or has another
-            shape; if `rate` is not between 0 and 1; or if the model is a target.
+            shape; if `rate` is not between 0 and 1; if the model is a target; or if a prior is a
+            :class:`~gpflow_gi.priors.SpatialIWPrior`.
         """
         super().__init__(model, num_samples=num_samples)
-        self._of_network()
+        network = self._of_network()
+        if any(
+            isinstance(getattr(layer, "prior", None), SpatialIWPrior)
+            for layer in every_layer(network.layers)
+        ):
+            raise ValueError(
+                "Dropout sets the weights of a unit to zero, but with a SpatialIWPrior each weight "
+                "is a sum over several coordinates. Give the convolutions another prior."
+            )
         self.mean = Parameter(finite_array("mean", mean, (self.space.size,)))
         self.rate = probability("rate", rate)
 

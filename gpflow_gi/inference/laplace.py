@@ -17,7 +17,13 @@ from ..core.validation import is_one_of, shown
 from ..layers.residual import every_layer
 from ..layers.weights import WeightLayer
 from ..models import DeepGP, Predictive
-from .curvature import gauss_newton, hessian, hessian_of, prior_hessian
+from .curvature import (
+    diagonal_of_prior_hessian,
+    gauss_newton,
+    hessian,
+    hessian_of,
+    prior_hessian,
+)
 from .gaussian import Gaussian
 from .kronecker import gauss_newton_factors, gaussian_of_curvature
 from .linearised import Linearised
@@ -360,7 +366,7 @@ def _result(
         ones = tf.ones([len(mode.curvature)], theta.dtype)
         value = float(log_det(mode.curvature, one, ones, []))
     elif mode.curvature.shape.rank == 1:
-        H = mode.curvature + tf.linalg.diag_part(prior_hessian(log_joint, theta))
+        H = mode.curvature + diagonal_of_prior_hessian(log_joint, theta)
         q, value = _gaussian(network, theta, H, num_samples, block)
     else:
         H = mode.curvature + prior_hessian(log_joint, theta)[block, block]

@@ -110,9 +110,13 @@ class Linearised(Predictive):
         return self.network.likelihood
 
     @property
-    def num_data(self) -> int:  # type: ignore[override]
+    def num_data(self) -> int:
         """The number of rows that the network is trained on."""
         return self.network.num_data
+
+    @num_data.setter
+    def num_data(self, num_rows: int) -> None:
+        self.network.num_data = num_rows
 
     @property
     def output_dim(self) -> int:

@@ -98,7 +98,7 @@ class WeightPosterior(Predictive):
     def own_variables(self) -> list[tf.Variable]:
         """The trainable variables of q, without those of the network or the target."""
         given = [part for part in self.submodules if isinstance(part, DeepGP | Target)]
-        theirs = {id(variable) for part in given for variable in part.trainable_variables}
+        theirs = {id(variable) for part in given for variable in part.variables}
         return [variable for variable in self.trainable_variables if id(variable) not in theirs]
 
     @property
@@ -107,9 +107,13 @@ class WeightPosterior(Predictive):
         return self._of_network().likelihood
 
     @property
-    def num_data(self) -> int:  # type: ignore[override]
+    def num_data(self) -> int:
         """The number of rows that the network is trained on."""
         return 1 if self.is_of_target else self.network.num_data
+
+    @num_data.setter
+    def num_data(self, num_rows: int) -> None:
+        self._of_network().num_data = num_rows
 
     @property
     def output_dim(self) -> int:

@@ -13,7 +13,7 @@ from gpflow.kernels import Kernel, MultioutputKernel, SeparateIndependent, Share
 
 from ..kernels import KernelBasis
 from ..layers import GPLayer
-from ..layers.deterministic import check_is_a_function
+from ..layers.deterministic import check_is_a_function, keras_layers_in, set_trainable_flags
 from ..models import DeepGP
 from ..posteriors import LocalInducing
 
@@ -166,6 +166,8 @@ def _keras_layer(layer: Any, name: str) -> Any:
     # A layer that is part of a Keras model cannot be deep-copied.
     copy = type(layer).from_config(layer.get_config())
     copy.build_from_config(layer.get_build_config())
+    # Keras sorts the weights by these flags.
+    set_trainable_flags(copy, [part.trainable for part in keras_layers_in(layer)])
     copy.set_weights(layer.get_weights())
     return copy
 

@@ -197,28 +197,31 @@ class ConditionedImplicitLayer(ConditionedLayer):
 
     def draw(self, num_samples: int | None, seed: tf.Tensor) -> ImplicitDraw:
         draws = [q.draw(num_samples, fold_in(seed, p)) for p, (_, q) in enumerate(self._units)]
-        z = tf.concat([draw.z for draw in draws], axis=-1)
-        return ImplicitDraw(self._moments, z, tf.add_n([draw.log_p_minus_log_q for draw in draws]))
+        weights = [
+            basis.root.times(draw.z) for (basis, _), draw in zip(self._units, draws, strict=True)
+        ]
+        log_ratio = tf.add_n([draw.log_p_minus_log_q for draw in draws])
+        return ImplicitDraw(self._moments, tf.concat(weights, axis=-1), log_ratio)
 
 
 class ImplicitDraw(LayerFunction):
-    """The function m(x) + phi(x)^T z of drawn weights."""
+    """The function m(x) + phi(x)^T w of drawn weights."""
 
-    def __init__(self, moments: Moments, z: tf.Tensor, log_p_minus_log_q: tf.Tensor) -> None:
+    def __init__(self, moments: Moments, w: tf.Tensor, log_p_minus_log_q: tf.Tensor) -> None:
         """Keep the weights.
 
-        :param z: [K, P] or [S, K, P], with K draws of the process.
+        :param w: [K, P] or [S, K, P], with K draws of the process.
         :param log_p_minus_log_q: [] or [S].
         """
         self._moments = moments
-        self._z = z
+        self._w = w
         self.log_p_minus_log_q = log_p_minus_log_q
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         m, phi = self._moments(X)
         if phi.shape[-2] == 1:
-            return m + linalg.product(phi[..., 0, :], self._z)
-        return m + tf.einsum("...npk,...kp->...np", phi, self._z)
+            return m + linalg.product(phi[..., 0, :], self._w)
+        return m + tf.einsum("...npk,...kp->...np", phi, self._w)
 
 
 def values_of(

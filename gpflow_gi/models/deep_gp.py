@@ -26,7 +26,7 @@ from ..core.validation import (
 )
 from ..layers import Deterministic, GPLayer, Layer
 from ..layers.deterministic import as_layers
-from ..layers.residual import every_deterministic, every_layer
+from ..layers.residual import every_layer
 from . import diagnostics, integration
 from .architecture import architecture
 from .connections import check_connections, check_inputs, check_last_layer, uses_global_inducing
@@ -131,19 +131,9 @@ class DeepGP(LatentBounds):
 
     @property
     def trainable_variables(self) -> tuple[tf.Variable, ...]:
-        """All variables except those set to be fixed, also by ``layer.trainable = False``.
-
-        And except those of :attr:`memory`, which are data.
-        """
-        frozen = {
-            variable.ref()
-            for layer in every_deterministic(self.layers)
-            for variable in layer.frozen_variables
-        }
-        if self.memory is not None:
-            frozen |= {variable.ref() for variable in self.memory.variables}
-        variables = super().trainable_variables
-        return tuple(variable for variable in variables if variable.ref() not in frozen)
+        """All variables except those set to be fixed, and those of :attr:`memory`."""
+        frozen = () if self.memory is None else {one.ref() for one in self.memory.variables}
+        return tuple(one for one in super().trainable_variables if one.ref() not in frozen)
 
     @property
     def trainable_parameters(self) -> tuple[Parameter, ...]:

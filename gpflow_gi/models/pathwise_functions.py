@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, cast
 
 import tensorflow as tf
@@ -40,7 +41,9 @@ class PathwiseFunctions:
 
     def __call__(self, X: tf.Tensor) -> tf.Tensor:
         if self._layers is None:
-            with tf.init_scope():  # once, also while a function is being traced
+            # Once, also while a function is being traced; but eagerly without a scope, in which
+            # nothing is recorded for the gradients that some draws are made of.
+            with nullcontext() if tf.executing_eagerly() else tf.init_scope():
                 self._layers = self._start(X.shape[-1])
         if not tf.executing_eagerly():
             return through(self._layers, X)

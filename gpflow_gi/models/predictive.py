@@ -12,6 +12,7 @@ from check_shapes import check_shapes
 from ..core import compiled
 from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import check_same_rows, data_pair, positive_integer, true_or_false
+from ..layers import Deterministic
 from . import mixture, prediction
 from .bounds import Bounds
 from .classes import check_classes, probabilities
@@ -44,6 +45,18 @@ class Predictive(Bounds):
     are not known: there NaN gives NaN, as in any TensorFlow code. ``parameters``,
     ``log_prior_density`` and similar attributes are GPflow's.
     """
+
+    @property
+    def trainable_variables(self) -> tuple[tf.Variable, ...]:
+        """All variables except those set to be fixed, also by ``layer.trainable = False``."""
+        frozen = {
+            variable.ref()
+            for part in self.submodules
+            if isinstance(part, Deterministic)
+            for variable in part.frozen_variables
+        }
+        variables = super().trainable_variables
+        return tuple(variable for variable in variables if variable.ref() not in frozen)
 
     @property
     @abstractmethod

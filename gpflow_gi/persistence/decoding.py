@@ -238,8 +238,9 @@ class Decoder:
             raise LookupError(
                 f"the file has {len(weights)} arrays for the weights of {shown(layer.name)}"
             )
-        layer.set_weights(weights)
+        # Keras sorts the weights by these flags.
         set_trainable_flags(layer, flags)
+        layer.set_weights(weights)
         return layer
 
     def _make_object(self, described: dict[str, Any]) -> Any:

@@ -43,6 +43,9 @@ class Encoder:
         """Objects by name that are on no list: the user has to trust them when loading the file."""
         self.left_out: list[str] = []
         """Places of attributes that no class of the model has; the file does not hold them."""
+        self.untied: list[str] = []
+        """Places of Keras layers that share weights with others; the file has a copy for each."""
+        self._users: dict[int, Any] = {}  # the Keras layers of variables, by id
 
     def describe(self, value: Any, place: str) -> Any:
         """The description of a value.
@@ -161,6 +164,9 @@ class Encoder:
                 f"{place} is a Keras layer that cannot be stored ({reason})"
             ) from None
         self._trust_keras(layer, config, place)
+        users = [self._users.setdefault(id(weight), layer) for weight in layer.weights]
+        if any(user is not layer for user in users):
+            self.untied.append(place)
         weights = [self._array(weight, place) for weight in layer.get_weights()]
         flags = [part.trainable for part in keras_layers_in(layer)]
         return {"keras": config, "weights": weights, "trainable": flags}

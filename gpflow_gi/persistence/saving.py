@@ -92,6 +92,12 @@ def write(model: Predictive, path: Path, more: Mapping[str, Any], stacklevel: in
             "such attributes.",
             stacklevel=stacklevel,
         )
+    if encoder.untied:
+        warnings.warn(
+            f"{path} holds copies of weights that {', '.join(encoder.untied)} shares with another "
+            "Keras layer: they are trained apart after loading.",
+            stacklevel=stacklevel,
+        )
 
 
 def load(

@@ -309,3 +309,22 @@ def test_failures(model, X, rng):
     assert gi.design.search(of_numpy, [0.0], [1.0], num_starts=0)[1] > 0.83
     with pytest.raises(TypeError, match="acquisition must be a function"):
         gi.design.search(None, [0.0], [1.0])
+
+
+def test_the_reduction_of_variance_takes_a_noise_of_each_output(rng):
+    """The sum over outputs of what each has with its noise alone."""
+    Z, U, X = rng.normal(size=(4, 1)), rng.normal(size=(5, 1)), rng.normal(size=(3, 1))
+    V = rng.normal(size=(4, 2))
+
+    def of(noise, outputs):
+        posterior = gi.posteriors.GlobalInducing(
+            4, V[:, outputs].shape[1], pseudo_outputs=V[:, outputs], pseudo_precision=3.0
+        )
+        kernel = gpflow.kernels.Matern52()
+        layer = gi.layers.GPLayer(kernel, V[:, outputs].shape[1], posterior)
+        likelihood = gpflow.likelihoods.Gaussian(noise)
+        model = gi.models.DeepGP([layer], likelihood, num_data=4, inducing_inputs=Z)
+        return gi.design.integrated_variance_reduction(model, X, U).numpy()
+
+    both = of([0.1, 0.5], slice(0, 2))
+    np.testing.assert_allclose(both, of(0.1, [0]) + of(0.5, [1]), rtol=1e-9)

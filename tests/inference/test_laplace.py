@@ -426,3 +426,36 @@ def test_networks_are_told_from_targets_first(data):  # noqa: F811
     ):
         with pytest.raises(TypeError, match=r"model must be a gpflow_gi\.models\.DeepGP, but is"):
             call()
+
+
+def test_a_diagonal_makes_no_matrix_of_all_weights(rng, monkeypatch):
+    X, Y = rng.normal(size=(8, 2)), rng.normal(size=(8, 1))
+    model = gi.architectures.build_bnn(
+        X, Y, widths=(5,), inference="prior -> global", num_inducing=4
+    )
+    found = gi.inference.laplace(model, (X, Y), structure="diagonal", steps=50)
+    made = []
+    eye = tf.eye
+
+    def noted(size, *arguments, **options):
+        made.append(int(size))
+        return eye(size, *arguments, **options)
+
+    monkeypatch.setattr(tf, "eye", noted)
+    again = gi.inference.laplace(model, (X, Y), structure="diagonal", steps=50)
+    assert again.log_evidence == found.log_evidence
+    assert gi.inference.WeightSpace(model).size not in made
+
+
+def test_functions_of_a_process_of_a_linearised_network(rng):
+    X, Y = rng.normal(size=(6, 2)), rng.normal(size=(6, 1))
+    model = DeepGP([DenseLayer(2, 1, Prior())], gpflow.likelihoods.Gaussian(0.1), num_data=6)
+    linearised = gi.inference.laplace(model, (X, Y)).linearised
+    process = gi.implicit.PriorProcess(linearised)
+    layer = gi.layers.ImplicitLayer(process, 1, Prior(), num_draws=5)
+    vip = DeepGP([layer], gpflow.likelihoods.Gaussian(0.1), num_data=6)
+    R = 4000
+    values = vip.sample_functions(R, seed=0)(X).numpy()[..., 0]
+    squares = (values - values.mean(axis=0)) ** 2
+    error = squares.std(axis=0) / np.sqrt(R)
+    assert np.all(np.abs(squares.mean(axis=0) - vip.predict_f(X)[1][:, 0]) < 6 * error)

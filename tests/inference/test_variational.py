@@ -358,3 +358,54 @@ def test_a_prior_on_the_noise_is_followed(network, data):  # noqa: F811
         variational(network, data, **settings, learning_rate=0.05),
     ):
         assert float(found.model.likelihood.variance.numpy()) == pytest.approx(5.0, rel=0.02)
+
+
+def frozen_network(freeze):
+    tf_keras = gpflow.keras.tf_keras
+    layer = tf_keras.layers.Dense(3, dtype="float64", activation="tanh")
+    layer.build((None, 2))
+    layer.trainable = not freeze
+    likelihood = gpflow.likelihoods.Gaussian(NOISE)
+    return DeepGP([layer, DenseLayer(3, 1, Prior())], likelihood, num_data=6)
+
+
+@pytest.mark.parametrize("freeze", [True, False])
+def test_layers_of_keras_are_trained_by_fit_unless_they_are_frozen(freeze, rng):
+    X, Y = rng.normal(size=(6, 2)), rng.normal(size=(6, 1))
+    start = frozen_network(freeze)
+    q = variational(start, (X, Y), "mean-field", steps=3).model
+    kernel = q.network.layers[0].function.kernel
+    np.testing.assert_array_equal(kernel, start.layers[0].function.kernel)  # q alone is searched
+    assert not {id(one) for one in q.own_variables} & {id(one) for one in q.network.variables}
+    before = kernel.numpy()
+    gi.fit(q, (X, Y), steps=2, progress=False)
+    assert np.array_equal(kernel, before) == freeze
+    process = gi.implicit.PriorProcess(start)
+    layer = gi.layers.ImplicitLayer(process, 1, Prior(), num_draws=5)
+    model = DeepGP([layer], gpflow.likelihoods.Gaussian(NOISE), num_data=6)
+    of_keras = [one for one in model.variables if one.shape == (2, 3)]
+    trained = {id(one) for one in model.trainable_variables}
+    assert len(of_keras) == 1 and (id(of_keras[0]) in trained) != freeze
+
+
+def test_dropout_needs_weights_of_units():
+    prior = gi.priors.SpatialIWPrior((2, 2))
+    layers = [
+        gi.layers.Conv2DLayer((2, 2, 1), 2, 2, Prior(), padding="valid", prior=prior),
+        DenseLayer(2, 1, Prior()),
+    ]
+    model = DeepGP(layers, gpflow.likelihoods.Gaussian(NOISE), num_data=4)
+    size = gi.inference.WeightSpace(model).size
+    with pytest.raises(ValueError, match="with a SpatialIWPrior each weight"):
+        Dropout(model, np.zeros(size))
+
+
+def test_the_number_of_rows_is_that_of_the_network(rng):
+    """Bayesian optimisation sets it as rows arrive."""
+    model = frozen_network(False)
+    size = gi.inference.WeightSpace(model).size
+    q = Gaussian(model, np.zeros(size), np.eye(size))
+    for each in (q, gi.inference.Linearised(q)):
+        each.num_data = 17
+        assert each.num_data == each.network.num_data == 17
+        each.num_data = 6

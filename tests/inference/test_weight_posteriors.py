@@ -244,3 +244,15 @@ def test_a_root_with_more_columns_than_weights_is_not_called_low_rank(network, r
     q = Gaussian(network, np.zeros(L), rng.normal(size=(L, L + 2)))
     assert not q.has_density
     assert "root is not square" in q.why_no_density()
+
+
+def test_random_priors_take_a_noise_of_each_output(rng):
+    """Equal noise of both outputs, written once or twice."""
+    X, Y = rng.normal(size=(6, 2)), rng.normal(size=(6, 2))
+    members = []
+    for noise in (0.3, [0.3, 0.3]):
+        likelihood = gpflow.likelihoods.Gaussian(noise)
+        model = DeepGP([DenseLayer(2, 2, Prior())], likelihood, num_data=6)
+        found = gi.inference.ensemble(model, (X, Y), num_members=2, random_priors=True, seed=0)
+        members.append(found.model.predict_f(X)[0])
+    np.testing.assert_allclose(*members, rtol=1e-6)

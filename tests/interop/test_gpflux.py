@@ -344,3 +344,32 @@ def test_missing_gpflux(monkeypatch):
     importlib.reload(gi.interop.gpflux)  # importing the module does not import GPflux
     with pytest.raises(ImportError, match=r"pip install 'gpflow-gi\[gpflux\]'"):
         gi.interop.from_gpflux(None)
+
+
+class Two(tf_keras.layers.Layer):
+    """Two layers with weights of one shape."""
+
+    def __init__(self, **config):
+        super().__init__(dtype="float64", **config)
+        self.a, self.b = (tf_keras.layers.Dense(2, dtype="float64") for _ in range(2))
+
+    def build(self, shape):
+        self.a.build(shape)
+        self.b.build(shape)
+        super().build(shape)
+
+    def call(self, X):
+        return self.b(tf.tanh(self.a(X)))
+
+
+@pytest.mark.parametrize("frozen", [None, "a", "b"])
+def test_a_layer_of_which_a_part_is_frozen(frozen, rng):
+    two = Two()
+    model, data = deep_gp(two, random_layer(rng, 1)), random_data(rng)
+    model.elbo(data)
+    if frozen is not None:
+        getattr(two, frozen).trainable = False
+    converted = gi.interop.from_gpflux(model)
+    np.testing.assert_allclose(converted.elbo(data), model.elbo(data), rtol=1e-7)
+    copy = converted.layers[0].function
+    assert [part.trainable for part in (copy.a, copy.b)] == [frozen != name for name in "ab"]

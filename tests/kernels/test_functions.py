@@ -183,3 +183,23 @@ def test_parameters_have_gradients(rng):
         gradients = tape.gradient(loss, kernel.trainable_variables)
         for gradient in map(np.asarray, map(tf.convert_to_tensor, gradients)):
             assert np.all(np.isfinite(gradient)) and np.any(gradient != 0.0), name
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        gpflow.kernels.Cosine(),
+        gpflow.kernels.Polynomial(),
+        gpflow.kernels.SquaredExponential() * gpflow.kernels.Linear(),
+        gpflow.kernels.SquaredExponential() * gpflow.kernels.Cosine(),
+    ],
+    ids=["Cosine", "Polynomial", "SE x Linear", "SE x Cosine"],
+)
+@pytest.mark.compiled
+def test_functions_can_be_drawn_in_a_graph(kernel, rng):
+    process = KernelProcess(kernel, 2)
+    X = tf.constant(rng.normal(size=(4, 2)))
+    seed = as_seed(0)
+    eager = process.functions(3, seed)(X)
+    compiled = tf.function(lambda X: process.functions(3, seed)(X), autograph=False)(X)
+    np.testing.assert_allclose(compiled, eager, rtol=1e-9)

@@ -191,3 +191,29 @@ def test_outputs_with_one_kernel_are_independent_in_the_prior():
     draws = layer.prior_values(tf.constant(Z), 4000, as_seed(0)).numpy()[:, 0]
     assert abs(np.corrcoef(draws.T)[0, 1]) < 5 / np.sqrt(4000)
     np.testing.assert_allclose(draws.var(axis=0), 1.0, atol=5 * np.sqrt(2 / 4000))
+
+
+def test_draws_have_the_scale_of_the_prior(rng):
+    """A factor on the process's deviation: variances of draws are those that are integrated."""
+    layer = ImplicitLayer(NetworkProcess(1), 1, Prior(), num_draws=S)
+    model = model_of(layer)
+    X, R = np.array([[-1.0], [0.5]]), 20_000
+    before = model.predict_f(X)[1].numpy()[:, 0]
+    layer.prior.scale = 3.0 * layer.prior.scale
+    variance = model.predict_f(X)[1].numpy()[:, 0]
+    np.testing.assert_allclose(variance, 9.0 * before, rtol=1e-9)
+    for draws in (model.predict_f_samples(X, R, seed=0), model.sample_functions(R, seed=1)(X)):
+        values = draws.numpy()[..., 0]
+        centred = values - values.mean(axis=0)
+        error = (centred**2).std(axis=0) / np.sqrt(R)
+        assert np.all(np.abs((centred**2).mean(axis=0) - variance) < 6 * error)
+
+
+def test_bounds_with_a_scaled_prior_are_estimates_of_one_number(data, rng):
+    layer = ImplicitLayer(NetworkProcess(1), 1, Factorised(), num_draws=S)
+    model = model_of(layer)
+    layer.prior.scale = 3.0 * layer.prior.scale
+    X, Y = data
+    weights = model.log_importance_weights((X, Y), 4000, seed=0).numpy()
+    error = weights.std() / np.sqrt(len(weights))
+    assert abs(weights.mean() - model.elbo((X, Y))) < 6 * error
