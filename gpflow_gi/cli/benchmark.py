@@ -306,10 +306,10 @@ def _say_plan(
         f"{counted(len(options.splits), 'split')}. Budget {options.budget}: {_numbers(budget)}. "
         f"Seed: {options.seed}."
     )
-    if budget.kl_warmup >= budget.steps:
+    if budget.kl_warmup > budget.steps:
         say(
-            f"The KL warm-up does not end in {budget.steps} steps: what is trained is not the "
-            f"bound. --set kl_warmup={budget.steps // 3} ends it sooner."
+            f"The KL warm-up does not end in {budget.steps} steps: methods with a KL term maximise "
+            f"something else than the bound. --set kl_warmup={budget.steps // 3} ends it sooner."
         )
     for one in data:
         if one["num_splits"] is not None and max(options.splits) >= one["num_splits"]:

@@ -149,6 +149,6 @@ def _median(values: Any, weights: Any) -> float:
     order = np.argsort(values)
     values, below = values[order], np.cumsum(weights[order])
     half = below[-1] / 2
-    # Half of the weight may end exactly between two values.
-    middle = [values[np.searchsorted(below, half, side)] for side in ("left", "right")]
+    # Half of the weight may end between two values, up to rounding.
+    middle = [values[np.searchsorted(below, half + by)] for by in np.array([-1, 1]) * 1e-9 * half]
     return float(np.mean(middle))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_random_state, check_X_y
 from sklearn.utils.validation import (
@@ -36,15 +37,28 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def whole_or_not_at_all(fit: Fit) -> Fit:
-    """Let an estimator be as before if `fit` fails: never a new scaling beside an old model."""
+    """Let an estimator be as before if `fit` fails: never a new scaling beside an old model.
+
+    With `warm_start` the model is trained in place: its variables get their values back.
+    """
 
     @wraps(fit)
     def fitted(self: Estimator, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
+        model = before.get("model_") if self.warm_start else None
+        if model is not None:
+            from ..core.jitter import jitter_scales
+
+            num_data, variables = model.num_data, [*model.variables, *jitter_scales(model)]
+            values = [variable.numpy() for variable in variables]
         try:
             return fit(self, *args, **kwargs)
         except BaseException:
             self.__dict__ = before
+            if model is not None:
+                model.num_data = num_data
+                for variable, value in zip(variables, values, strict=True):
+                    variable.assign(value)
             raise
 
     return cast(Fit, fitted)
@@ -213,7 +227,7 @@ class Estimator(BaseEstimator):
         there = weights > 0
         if not there.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to train on.")
-        if there.all() or y is None:  # without targets, scikit-learn says so
+        if there.all() or y is None or issparse(X):  # what is wrong, scikit-learn says
             return X, y, weights
         check_consistent_length(X, y)
         rows = np.flatnonzero(there)

@@ -62,7 +62,8 @@ class _BNNEstimator(Estimator):
         :param preprocess: "auto" for data frames with columns that are not numbers: truth values
             become 1 and 0, dates days, and each category an input, as
             :func:`gpflow_gi.datasets.read_csv` has them. "median" also replaces missing values of
-            data frames. None takes numbers alone.
+            data frames. None takes numbers alone. A frame of numbers whose columns have no names
+            that are texts is an array, as in scikit-learn.
         :param warm_start: True to go on, in a further :meth:`fit`, with the model of the last one
             and its scaling and preprocessing, instead of a new one.
         :param random_state: as in scikit-learn; an integer makes everything repeatable.

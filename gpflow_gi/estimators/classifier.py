@@ -26,7 +26,8 @@ class Classifier(ClassifierMixin, Estimator):
 
         :param X: inputs, [N, D].
         :param y: labels of any kind, [N].
-        :param sample_weight: [N], at least 0: a row of weight 2 counts as two, see
+        :param sample_weight: [N], at least 0: a row of weight 2 counts as two, and one of weight 0
+            is left out before all else, see
             :class:`gpflow_gi.objectives.WeightedBound`, and with latent variables
             :class:`gpflow_gi.objectives.ImportanceWeighted`; classes are those of rows with
             weight. None for equal weights of 1.
@@ -73,7 +74,7 @@ class Classifier(ClassifierMixin, Estimator):
             if known != num_classes:
                 raise ValueError(
                     f"likelihood is a {type(wanted).__name__} of {known} classes, but y has "
-                    f"{num_classes}."
+                    f'{num_classes}. Give one of as many, or likelihood="auto".'
                 )
             return gpflow.utilities.deepcopy(wanted)
         if not is_one_of(wanted, ("auto", "bernoulli")):

@@ -34,8 +34,8 @@ def needs_preprocessing(X: Any, preprocess: str) -> bool:
         ):
             return False
         raise ValueError(
-            "The columns of X must be preprocessed, for which their names need to be texts: "
-            "X.columns = X.columns.astype(str)."
+            "X has columns to be preprocessed, which takes names that are texts: "
+            "X.columns = [str(name) for name in X.columns]."
         )
     return preprocess == "median" or any(not _is_plain(X[name]) for name in X.columns)
 

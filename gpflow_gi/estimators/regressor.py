@@ -33,7 +33,8 @@ class Regressor(MultiOutputMixin, RegressorMixin, Estimator):
 
         :param X: inputs, [N, D]; or a data frame, see `preprocess`.
         :param y: targets, [N] or [N, Q].
-        :param sample_weight: [N], at least 0: a row of weight 2 counts as two, see
+        :param sample_weight: [N], at least 0: a row of weight 2 counts as two, and one of weight 0
+            is left out before all else, see
             :class:`gpflow_gi.objectives.WeightedBound`, and with latent variables
             :class:`gpflow_gi.objectives.ImportanceWeighted`. None for equal weights of 1.
         :return: the estimator itself; if an error is raised, it stays as it was.

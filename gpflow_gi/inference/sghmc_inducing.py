@@ -117,9 +117,8 @@ def sghmc_inducing(
     :return: the draws, and a model for predictions.
     :raises TypeError: if `model` is not a DeepGP.
     :raises ValueError: if a layer is another one; if `alpha` is above 0 and the last layer has a
-        mixing matrix; if the data are not all rows, or do not fit; if
-        a number is not positive, or `friction` above 1; if there are fewer steps than draws; or if
-        the chains diverge.
+        mixing matrix; if the data are not all rows, or do not fit; if a number is not positive, or
+        `friction` above 1; if there are fewer steps than draws; or if the chains diverge.
     """
     started = time.perf_counter()
     T, C = positive_integer("num_draws", num_draws), positive_integer("num_chains", num_chains)

@@ -13,10 +13,11 @@ from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import positive_integer, shown
 from ..models import Predictive
 from ..models.predictive import DEFAULT_PREDICTION_SAMPLES, check_predictive
+from ..posteriors.optimal import optimal_of
 from ..training import FitRecord, NonFiniteError
 from ..training.guard import advice
 from ..training.learning_rate import make_optimizer, plain_number
-from ..training.minibatches import check_kept_rows, check_num_data
+from ..training.minibatches import KeptRows, check_kept_rows, check_num_data
 from ..training.recovery import EpochRecovery
 from ..training.steps import NON_FINITE
 from .keras_callbacks import EpochStart, History, check_callback
@@ -188,6 +189,9 @@ class KerasDeepGP(WeightFiles):
             training_rows = int(num_rows * (1 - validation_split))
             check_num_data(self.deep_gp, training_rows, in_parts=True)
             check_kept_rows(self.deep_gp, *(part[:training_rows] for part in data.values()))
+        elif optimal_of(self.deep_gp) is not None:
+            first = next(iter(data)) if isinstance(data, tf.data.Dataset) else data[0]
+            KeptRows(self.deep_gp).check(*_pair(first))
         if validation_data is not None:
             is_pair = isinstance(validation_data, list | tuple) and len(validation_data) == 2
             check_validation(self.deep_gp)

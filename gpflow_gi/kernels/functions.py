@@ -233,12 +233,8 @@ def _finite(finite: Features, shape: _Shape, seed: tf.Tensor) -> Function:
 
 def _number(finite: Features, input_dim: int) -> int:
     """K, the number of features."""
-    X = tf.zeros([1, input_dim], gpflow.default_float())
-    static = finite(X).shape[-1]
-    if static is not None:
-        return int(static)
-    with tf.init_scope():
-        return int(tf.shape(finite(X))[-1])
+    with tf.init_scope():  # also while a function is being traced
+        return int(tf.shape(finite(tf.zeros([1, input_dim], gpflow.default_float())))[-1])
 
 
 def _is_of_waves(kernel: Any) -> bool:

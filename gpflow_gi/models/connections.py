@@ -4,6 +4,7 @@ import math
 from itertools import pairwise
 from typing import Any
 
+import tensorflow as tf
 from gpflow.base import Parameter
 from gpflow.kernels import Coregion
 from gpflow.likelihoods import Gaussian, Likelihood, StudentT
@@ -82,10 +83,10 @@ def _check_noise(likelihood: Likelihood, P: int) -> None:
         return
     for name in ("variance", "scale"):
         noise = getattr(likelihood, name, None)
-        if isinstance(noise, Parameter) and noise.shape.num_elements() not in (1, P):
+        if isinstance(noise, Parameter) and int(tf.size(noise)) not in (1, P):
             raise ValueError(
                 f"The likelihood {type(likelihood).__name__} has a {name} of shape {noise.shape}, "
-                f"but the last layer has output_dim={P}. Give it one number, or one for each."
+                f"but the last layer has output_dim={P}. It takes one number, or one for each."
             )
 
 

@@ -290,12 +290,12 @@ class DeepGP(LatentBounds):
         :param data: X [N', D], or images [N', H, W, C], and Y [N', Q], the new rows.
         :param num_inducing: the number of inducing points to add, at different random rows of X.
         :param seed: of these rows, an integer from 0 to 2^32 - 1.
-        :return: a copy of the model, with more inducing points, and ``num_data`` N'. Parameters
-            that are not trained, and priors on them, stay as they are.
+        :return: a copy of the model, with more inducing points, and ``num_data`` N'. What is not
+            trained stays so, and parameters keep their priors.
         :raises ValueError: if the data do not fit, if a prior is for the earlier number of inducing
-            points, if a layer is not a Gaussian process without
-            mixing and with a GlobalInducing posterior of one precision, pseudo-outputs that are not
-            whitened and no inducing inputs of its own, or if a number is not a positive integer.
+            points, if a layer is not a Gaussian process without mixing and with a GlobalInducing
+            posterior of one precision, pseudo-outputs that are not whitened and no inducing inputs
+            of its own, or if a number is not a positive integer.
         """
         check_can_update(self)
         X, _ = self.check_data(data)

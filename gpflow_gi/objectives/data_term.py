@@ -58,6 +58,15 @@ def data_term(
     :return: [], in nats.
     """
     data = model.data_rows(batch)
+    if alpha > 0.0 and model.has_correlated_outputs:
+        log_power = log_expected_power_of_correlated(
+            model.likelihood,
+            alpha,
+            data.X,
+            *draws.moments_of_outputs(data.X, fold_in(seed, 1)),
+            data.Y,
+        )
+        return float(model.num_data) * tf.reduce_mean(_mean_over_samples(log_power) / alpha)
     mean, variance, row_kl = draws.moments_of_data(data, fold_in(seed, 1))
     # The streams are those of the bound: the limit alpha -> 0 is its term, draw by draw.
     rows = (model.likelihood, data.X, mean, variance, data.Y, fold_in(seed, 2))
@@ -65,16 +74,13 @@ def data_term(
     if alpha == 0.0:
         per_row = integration.variational_expectations(*rows, missing=missing)
     else:
-        if model.has_correlated_outputs:
-            moments = draws.moments_of_outputs(data.X, fold_in(seed, 1))
-            log_power = log_expected_power_of_correlated(
-                model.likelihood, alpha, data.X, *moments, data.Y
-            )
-        else:
-            log_power = integration.log_expected_power(*rows, alpha, missing=missing)
-        if log_power.shape.rank == 2:  # [S, B], or [B]
-            log_power = mixture.log_density(log_power)
-        per_row = log_power / alpha
+        log_power = integration.log_expected_power(*rows, alpha, missing=missing)
+        per_row = _mean_over_samples(log_power) / alpha
     if row_kl is not None:
         per_row -= row_kl
     return float(model.num_data) * tf.reduce_mean(per_row)
+
+
+def _mean_over_samples(log_power: tf.Tensor) -> tf.Tensor:
+    """The log of the mean over samples, [B], of [S, B]; or of [B] itself."""
+    return log_power if log_power.shape.rank == 1 else mixture.log_density(log_power)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import gpflow
 import numpy as np
@@ -26,6 +26,7 @@ from ..layers import Layer
 from ..layers.residual import every_deterministic, every_layer
 from ..layers.weights import WeightLayer
 from ..models import DeepGP
+from ..priors import WeightPrior
 from .alpha_energy import check_has_rows
 from .data_term import check_power, data_term, draws_for
 from .objective import Batch, Objective, Terms
@@ -119,7 +120,7 @@ class FunctionalKL(Objective):
     def build(self, model: Any, data: Batch) -> None:
         X = model.check_inputs(data[0])
         if self.prior is None:
-            _BUILT[self] = prior_draws(model)
+            _BUILT[self] = ref(model), prior_draws(model)
         else:
             self.prior.check_columns(X.shape[1])
         points = self.measurement_points
@@ -147,7 +148,9 @@ class FunctionalKL(Objective):
         if self.prior is not None:
             return draws_of(self.prior)
         if not tf.executing_eagerly() and self in _BUILT:
-            return _BUILT[self]  # a graph cannot make the variables of a copy
+            built_for, draws = _BUILT[self]
+            if built_for() is model:
+                return draws  # a graph cannot make the variables of a copy
         return prior_draws(model)
 
     def _noisy(self, F: tf.Tensor, num_draws: int, seed: tf.Tensor) -> tf.Tensor:
@@ -194,7 +197,7 @@ def prior_draws(model: Any) -> PriorDraws:
     shared: dict[int, Any] = {id(part): part for part in kept}
     shared |= {id(one.function): one.function for one in every_deterministic(model.layers)}
     for layer in every_layer(model.layers):
-        if isinstance(layer, WeightLayer) and not layer.prior.is_type_ii:
+        if isinstance(layer, WeightLayer) and _has_posterior(layer.prior):
             for part in (*layer.prior.parameters, *layer.prior.variables):
                 shared.pop(id(part), None)
     prior = gpflow.utilities.deepcopy(model, shared)
@@ -205,8 +208,16 @@ def prior_draws(model: Any) -> PriorDraws:
     return lambda X, R, seed: prior.draw_for(X, R, seed, joint=True)(X, seed)
 
 
-_BUILT: WeakKeyDictionary[FunctionalKL, PriorDraws] = WeakKeyDictionary()
-"""The prior of each objective that was built; not an attribute, which a compiled loop compares."""
+_BUILT: WeakKeyDictionary[FunctionalKL, tuple[Any, PriorDraws]] = WeakKeyDictionary()
+"""The model of each objective that was built, and draws of its prior.
+
+They are no attributes, which a compiled loop compares.
+"""
+
+
+def _has_posterior(prior: WeightPrior) -> bool:
+    """True if a prior's parameters are those of an approximate posterior of its scale."""
+    return type(prior).follow_prior is not WeightPrior.follow_prior
 
 
 def draws_of(process: Process) -> PriorDraws:

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..core.validation import check_data, kind_of
-from .minibatches import Held, Minibatches, Rows, check_kept_batch
+from .minibatches import Held, KeptRows, Minibatches, Rows
 from .settings import Settings
 from .streams import Streams
 
@@ -27,8 +27,8 @@ class DatasetBatches(Minibatches):
     :param model: its ``check_data`` is applied to every batch, if it has one.
     :param seed: seed of the samples, [2].
     :raises ValueError: if the dataset is empty, or if an element is not a pair of finite arrays of
-        the shapes of the first; or if the model holds the rows of its data, and the first batch
-        has others.
+        the shapes of the first; or if the model holds the rows of its data, and a batch has
+        others.
     """
 
     def __init__(self, dataset: tf.data.Dataset, model: Any, seed: tf.Tensor) -> None:
@@ -41,8 +41,8 @@ class DatasetBatches(Minibatches):
         self._kept: dict[int, Rows] = {}
         self._newest_call = 0
         self._iterator: Iterator[Any] = iter(dataset)
+        self._kept_rows = KeptRows(model)
         self.first = self._next()
-        check_kept_batch(model, *self.first)
         self.data = self._stacked(0, 1)
         self._start = 0
 
@@ -101,6 +101,7 @@ class DatasetBatches(Minibatches):
             X, Y = check_data(element, missing=missing)
             if hasattr(self._model, "check_data"):
                 Y = self._model.check_data((X, Y))[1]
+            self._kept_rows.check(X, Y)
         except ValueError as error:
             raise ValueError(f"{where}{error}") from None
         shapes = [part.shape.as_list() for part in (X, Y)]

@@ -137,22 +137,28 @@ def check_kept_rows(model: Any, X: tf.Tensor, Y: tf.Tensor) -> None:
         raise ValueError(_OTHER_ROWS)
 
 
-def check_kept_batch(model: Any, X: tf.Tensor, Y: tf.Tensor) -> None:
-    """Refuse a batch with rows that are not among those which the last layer's posterior holds.
+class KeptRows:
+    """The rows that a model's last layer holds, if it does, to check batches of data."""
 
-    :param X: [B, D] or images [B, H, W, C].
-    :param Y: [B, Q].
-    :raises ValueError: if the posterior holds rows, and one of these is another.
-    """
-    posterior = _optimal_of(model)
-    if posterior is None:
-        return
-    kept, batch = (
-        {row.tobytes() for row in tf.concat([flat_rows(X), Y], axis=1).numpy()}
-        for X, Y in ((posterior.rows, posterior.targets), (X, Y))
-    )
-    if not batch <= kept:
-        raise ValueError(_OTHER_ROWS)
+    def __init__(self, model: Any) -> None:
+        """:raises ValueError: if they have the noise of another likelihood than the model's."""
+        posterior = _optimal_of(model)
+        self._rows = None if posterior is None else _different(posterior.rows, posterior.targets)
+
+    def check(self, X: tf.Tensor, Y: tf.Tensor) -> None:
+        """Refuse a batch in which a row is not among them.
+
+        :param X: [B, D] or images [B, H, W, C].
+        :param Y: [B, Q].
+        :raises ValueError: if there is such a row.
+        """
+        if self._rows is not None and not _different(X, Y) <= self._rows:
+            raise ValueError(_OTHER_ROWS)
+
+
+def _different(X: tf.Tensor, Y: tf.Tensor) -> set[bytes]:
+    """The different rows; -0.0 is 0.0."""
+    return {row.tobytes() for row in tf.concat([flat_rows(X), Y], axis=1).numpy() + 0.0}
 
 
 def _optimal_of(model: Any) -> Optimal | None:

@@ -264,6 +264,11 @@ def test_a_sweep_that_grows_keeps_its_ranks():
         assert isinstance(found, Ranks)
         assert list(found.mean.index) == ["c", "b", "a", "d"] and found.left_out == ["e"]
         assert found.num_splits == dict.fromkeys("xyz", 5)
+    # Methods whose halves are disjoint do not both come in.
+    ten = {name: [float(i)] * 10 for i, name in enumerate("abc")}
+    halves = {"d": [5.0] * 5 + [NAN] * 5, "e": [NAN] * 5 + [6.0] * 5}
+    found = ranks(several(**{key: {**ten, **halves} for key in "xyz"}), LOG_DENSITY)
+    assert isinstance(found, Ranks) and found.left_out == ["e"]
     # Where most have more, they are ranked on all of their splits.
     most = {name: [float(i)] * 20 for i, name in enumerate("abc")}
     few = {"d": [5.0] * 5 + [NAN] * 15}

@@ -17,6 +17,7 @@ from gpflow.likelihoods import (
 from scipy.stats import norm
 from sklearn.exceptions import NotFittedError
 
+from gpflow_gi.benchmark import train as training
 from gpflow_gi.estimators import (
     BNNClassifier,
     BNNRegressor,
@@ -346,5 +347,25 @@ def test_a_frame_without_names_is_preprocessed_by_none():
     assert model.preprocessing_ is None
     frame.iloc[0, 0] = np.nan
     for wrong in (frame, pd.DataFrame({0: np.arange(N), 1: np.resize(["a", "b"], N)})):
-        with pytest.raises(ValueError, match=r"X.columns = X.columns.astype\(str\)"):
+        with pytest.raises(ValueError, match="takes names that are texts"):
             BNNRegressor((4,), preprocess="median", **SMALL).fit(wrong, y)
+
+
+def test_a_warm_start_that_is_interrupted_changes_nothing(monkeypatch):
+    X, y = np.linspace(-1.0, 1.0, N)[:, None], np.linspace(-1.0, 1.0, N) ** 3
+    model = DeepGPRegressor(num_layers=1, warm_start=True, **SMALL).fit(X, y)
+    before = [one.numpy() for one in model.model_.variables]
+    sampled = model.sample_y(X, 2)
+    usual = training.train_by
+
+    def interrupted(*arguments, **options):
+        usual(*arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "train_by", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:10], y[:10])
+    assert model.model_.num_data == N
+    for one, value in zip(model.model_.variables, before, strict=True):
+        np.testing.assert_array_equal(one, value)
+    np.testing.assert_array_equal(model.sample_y(X, 2), sampled)

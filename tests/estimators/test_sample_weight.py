@@ -97,3 +97,4 @@ def test_a_weighted_median_is_that_of_repeated_values(seed):
     values, times = rng.normal(size=9), rng.integers(1, 4, 9)
     found = Column("a").learned(values, True, times.astype(float)).fill
     assert found == np.median(np.repeat(values, times))
+    assert found == Column("a").learned(values, True, 0.1 * times).fill

@@ -349,6 +349,11 @@ def test_other_data_than_those_it_holds_are_refused(data):
         keras.compile(optimizer="adam")
         with pytest.raises(ValueError, match="holds other rows than the data"):
             keras.fit(*other, epochs=1, verbose=0)
+        with pytest.raises(ValueError, match="holds other rows than the data"):
+            keras.fit(batches, epochs=1, verbose=0)
+    later = tf.data.Dataset.from_tensor_slices((X, np.r_[Y[:8], Y[8:] + 1.0])).batch(4)
+    with pytest.raises(ValueError, match="holds other rows than the data"):
+        gi.fit(model, later, steps=3, progress=False)
     some = gi.training.NarrowRows(X[:4], Y[:4], standardise_inputs=False, standardise_targets=False)
     model.num_data = 4
     with pytest.raises(ValueError, match="holds other rows than the data"):
@@ -373,6 +378,7 @@ def test_the_rows_it_holds_may_come_in_other_ways(data):
     keras = gi.interop.as_keras_model(two_layers(X, Y))
     keras.compile(optimizer="adam")
     keras.fit(X, Y, epochs=1, verbose=0)
+    keras.fit(batches, epochs=1, verbose=0)
 
 
 @pytest.mark.slow

@@ -296,10 +296,11 @@ def ranks(values: pd.DataFrame, metric: Metric) -> Ranks | str:
 
 
 def ranked_methods(values: pd.DataFrame) -> list[str]:
-    """The methods that are ranked: those with at least half of the splits of most trials.
+    """The methods that are ranked, on the splits that all of them have.
 
-    Of all groups of three methods or more that share splits, that with the most trials has these
-    splits. So a sweep in which a few methods already have more splits keeps its ranks.
+    They are the group of three methods or more that shares the most trials, and other methods as
+    long as half of its splits of each data set stay shared. So a sweep in which a few methods
+    already have more splits keeps its ranks.
 
     :param values: from :func:`by_split`.
     :return: methods with results on every data set; all of them, if they are fewer than three.
@@ -313,7 +314,13 @@ def ranked_methods(values: pd.DataFrame) -> list[str]:
     largest = max(groups, key=lambda group: len(group) * len(values[group].dropna()))
     shared = values[largest].dropna().groupby(level="dataset").size()
     half = shared.reindex(counts.index, fill_value=0) / 2
-    return list(counts.columns[(counts.ge(half, axis=0) & (counts > 0)).all()])
+    ranked = set(largest)
+    for method in counts.sum().sort_values(ascending=False, kind="stable").index:
+        left = values[[*ranked, method]].dropna().groupby(level="dataset").size()
+        left = left.reindex(counts.index, fill_value=0)
+        if ((left >= half) & (counts[method] > 0)).all():
+            ranked.add(method)
+    return [method for method in counts.columns if method in ranked]
 
 
 def _friedman(loss: np.ndarray) -> float:

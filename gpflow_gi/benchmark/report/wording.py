@@ -42,7 +42,7 @@ def of_ranks(ranks: Ranks) -> str:
     )
     if ranks.left_out:
         said += (
-            f" Left out, with results on less than half as many splits of a data set: "
+            " Left out, with which less than half of these splits would be shared: "
             f"{', '.join(ranks.left_out)}."
         )
     return said
