@@ -1481,6 +1481,15 @@ def test_fresh_splits(forms):
     assert said in WORDS and all(found["log_density"] > 0)
 
 
+def test_what_is_said_of_a_sweep_that_is_not_complete():
+    records = pd.read_csv(RESULTS / "twenty" / "records.csv")
+    splits = records.groupby("dataset")["split"].unique().map(sorted).to_dict()
+    assert splits == {"wine": [5, 6, 7, 8], "yacht": [5, 6, 7]}
+    methods = records.groupby("dataset")["method"].nunique()
+    assert methods.to_dict() == {"wine": 2, "yacht": 14}
+    assert (records.groupby(["dataset", "method"])["split"].nunique() >= 3).all()
+
+
 def test_a_test_that_allows_for_shared_rows(forms):
     gaps = pd.Series([0.3, 0.1, 0.2, -0.1, 0.4])
     # By hand: mean 0.18, standard deviation 0.19235, variance factor 1/5 + 1/9.
