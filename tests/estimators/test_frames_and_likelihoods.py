@@ -351,6 +351,7 @@ def test_a_frame_without_names_is_preprocessed_by_none():
             BNNRegressor((4,), preprocess="median", **SMALL).fit(wrong, y)
 
 
+@pytest.mark.slow
 def test_a_warm_start_that_is_interrupted_changes_nothing(monkeypatch):
     X, y = np.linspace(-1.0, 1.0, N)[:, None], np.linspace(-1.0, 1.0, N) ** 3
     model = DeepGPRegressor(num_layers=1, warm_start=True, **SMALL).fit(X, y)

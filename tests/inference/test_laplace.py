@@ -333,6 +333,7 @@ def test_the_noise_of_the_evidence_follows_its_prior(network, data, kind):  # no
         np.testing.assert_allclose(log_prior, expected)
 
 
+@pytest.mark.slow
 def test_the_noise_of_the_evidence_is_one_for_all(data):  # noqa: F811
     X, Y = data[0], np.hstack([data[1], data[1] ** 2])
     likelihood = gpflow.likelihoods.Gaussian(np.array([0.05, 0.5]))

@@ -184,6 +184,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return results
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", EVERY_CASE)
 def test_samples_are_integrated_one_by_one(
     case: Case, checked: dict[str, Any], rng: np.random.Generator

@@ -51,6 +51,7 @@ MODELS = {
 models = pytest.mark.parametrize("name", MODELS)
 
 
+@pytest.mark.slow
 @models
 def test_equal_inputs_give_equal_outputs(name, rng):
     model = MODELS[name](rng)

@@ -13,6 +13,7 @@ S = 3
 mixes = pytest.mark.parametrize("kinds", MIXES, ids=lambda kinds: "-".join(kinds))
 
 
+@pytest.mark.slow
 @mixes
 def test_equal_inputs_give_equal_outputs(kinds, rng):
     model = random_deep_gp(rng, kinds, P=2)

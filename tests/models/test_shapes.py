@@ -55,6 +55,7 @@ def check_all_methods(model: gi.models.DeepGP, X: np.ndarray, P: int, S: int) ->
             assert np.all(np.isfinite(tensor))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
 def test_one_of_everything(kinds, rng):
     model = deep_gp(rng, kinds, M=1, D=1, width=1, P=1)
@@ -70,6 +71,7 @@ MIXES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", MIXES, ids="-".join)
 def test_one_of_everything_but_samples(kinds, rng):
     model = deep_gp(rng, kinds, M=1, D=1, width=1, P=1)

@@ -35,6 +35,7 @@ def test_the_integral_for_gaussian_noise_is_exact(rng):
             np.testing.assert_allclose(value, expected.sum(1), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", EVERY_CASE)
 def test_every_likelihood_has_both_limits(case: Case, rng):
     """At alpha = 1 GPflow's log predictive density; towards 0 alpha times E log p."""

@@ -284,6 +284,7 @@ def test_errors(rng):
         FunctionalKL().check(gpflow.kernels.Matern32(), None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layer", ["dense", "convolution"])
 def test_the_scale_of_the_model_keeps_its_posterior(layer, rng):
     """Draws of the prior take its scale from p(s); q(s) of the model is left alone, and learns."""

@@ -49,6 +49,7 @@ def test_the_terms_of_the_elbo_are_the_models():
         np.testing.assert_allclose(first - kl, sparse.elbo(batch), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "objective", "name"),
     [

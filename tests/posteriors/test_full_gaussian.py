@@ -25,6 +25,7 @@ def test_a_dense_layer_reaches_the_evidence_of_linear_regression(rng):
     np.testing.assert_allclose(model.elbo((X, Y)), gpr.log_marginal_likelihood(), rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("M", [12, 5])
 def test_a_gp_layer_reaches_the_best_sparse_bound(M, rng):
     """Of GPflow at the same inducing inputs; with all rows it is the evidence of a GP."""

@@ -185,6 +185,7 @@ def test_rows_in_blocks_are_all_rows(lower, data, monkeypatch):
     np.testing.assert_allclose(model.elbo((X, Y), 4, seed=0), whole, rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lower", ["full", "local"])
 def test_gradients_pass_through_the_data(lower, data):
     """Those of the bound, against differences."""
@@ -238,6 +239,7 @@ def local_below_global(X, Y):
     return DeepGP([lower, upper], likelihood, num_data=N, inducing_inputs=X[-M:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [two_layers, local_below_global])
 def test_functions_have_the_moments_of_predictions(make, data):
     X, Y = data

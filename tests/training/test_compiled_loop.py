@@ -128,6 +128,7 @@ def with_fixed_noise(model):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", OTHERS)
 def test_a_run_that_differs_has_a_loop_of_its_own(what, kind):
     build, settings = OTHERS[what]

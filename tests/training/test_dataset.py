@@ -31,6 +31,7 @@ def test_one_batch_of_all_rows_is_the_same_as_arrays():
     assert record.settings["batch_size"] == N
 
 
+@pytest.mark.slow
 def test_steps_take_the_batches_in_turn_and_begin_again():
     """Plain gradient ascent, step by step, on the batch whose turn it is."""
     model, by_hand = svgp(N), svgp(N)
