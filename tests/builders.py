@@ -281,3 +281,20 @@ def hierarchy() -> list[gpflow.kernels.HierarchyNode]:
         gk.HierarchyNode("always", [0], bounds),
         gk.HierarchyNode("sometimes", [1], bounds, gk.ActivityCondition({2: 1})),
     ]
+
+
+class TwoDense(gpflow.keras.tf_keras.layers.Layer):
+    """Two layers of Keras with weights of one shape, of which one can be frozen."""
+
+    def __init__(self, **config):
+        super().__init__(dtype="float64", **config)
+        dense = gpflow.keras.tf_keras.layers.Dense
+        self.a, self.b = (dense(2, dtype="float64") for _ in range(2))
+
+    def build(self, shape):
+        self.a.build(shape)
+        self.b.build(shape)
+        super().build(shape)
+
+    def call(self, X):
+        return self.b(tf.tanh(self.a(X)))

@@ -1,4 +1,4 @@
-"""The noise of a Gaussian likelihood."""
+"""The variance of a Gaussian likelihood's noise."""
 
 from __future__ import annotations
 
@@ -23,3 +23,15 @@ def constant_variance(likelihood: Any) -> tf.Tensor | None:
     if isinstance(likelihood.scale, Parameter):
         return tf.square(likelihood.scale)
     return None
+
+
+def variance_of_outputs(likelihood: Gaussian, X: tf.Tensor, outputs: tf.Tensor) -> tf.Tensor:
+    """The variance of Gaussian noise at rows, for each output.
+
+    GPflow's `variance_at` has one column, also where each output has a noise of its own.
+
+    :param X: [N, D].
+    :param outputs: any values of the outputs, [N, P].
+    :return: [N, P].
+    """
+    return likelihood.conditional_variance(X, tf.zeros_like(outputs))

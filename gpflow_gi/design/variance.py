@@ -8,6 +8,7 @@ import gpflow
 import tensorflow as tf
 from check_shapes import check_shapes
 
+from ..core.noise import variance_of_outputs
 from ..core.random import Seed
 from ..core.validation import positive_number
 from .components import NUM_SAMPLES, check_model
@@ -77,9 +78,8 @@ def integrated_variance_reduction(
     if references.shape[0] == 0:
         raise ValueError("references must have at least one row.")
     if noise_variance is None:
-        # GPflow's variance_at has one column, also where each output has a noise of its own.
-        of_outputs = tf.zeros([X.shape[0], model.output_dim], X.dtype)
-        noise_variance = tf.transpose(model.likelihood.conditional_variance(X, of_outputs))
+        outputs = tf.zeros([X.shape[0], model.output_dim], X.dtype)
+        noise_variance = tf.transpose(variance_of_outputs(model.likelihood, X, outputs))
     N = X.shape[0]
     both = tf.concat([X, references], axis=0)
     _, covariance = model.predict_f(both, num_samples, full_cov=True, seed=seed)  # [P, N+R, N+R]

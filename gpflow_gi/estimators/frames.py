@@ -22,11 +22,10 @@ def needs_preprocessing(X: Any, preprocess: str) -> bool:
     """
     if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
         return False
-    if any(isinstance(name, str) for name in X.columns) and not (
-        all(isinstance(name, str) for name in X.columns) and X.columns.is_unique
-    ):
+    are_texts = [isinstance(name, str) for name in X.columns]
+    if any(are_texts) and not (all(are_texts) and X.columns.is_unique):
         return False  # scikit-learn says what is wrong with them
-    if not all(isinstance(name, str) for name in X.columns):
+    if not all(are_texts):
         # Without names, scikit-learn takes a frame of numbers as an array.
         numbers = [X.iloc[:, i] for i in range(X.shape[1])]
         if all(map(_is_plain, numbers)) and not (

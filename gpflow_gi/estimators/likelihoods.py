@@ -100,8 +100,10 @@ def draw(likelihood: Likelihood, X: Array, f: Array, rng: np.random.RandomState)
     )
     from gpflow.utilities.parameter_or_function import evaluate_parameter_or_function
 
+    from ..core.noise import variance_of_outputs
+
     if isinstance(likelihood, Gaussian):
-        variance = likelihood.conditional_variance(X, f[0]).numpy()
+        variance = variance_of_outputs(likelihood, X, f[0]).numpy()
         return f + np.sqrt(variance) * rng.normal(size=f.shape)
     if isinstance(likelihood, StudentT):
         df = float(np.asarray(likelihood.df))

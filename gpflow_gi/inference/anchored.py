@@ -7,6 +7,7 @@ from typing import Any
 import gpflow
 import tensorflow as tf
 
+from ..core.noise import variance_of_outputs
 from ..core.random import fold_in, standard_normal
 from .log_joint import LogJoint
 
@@ -53,8 +54,7 @@ class AnchoredJoint(LogJoint):
     def _of(
         self, theta: tf.Tensor, X: tf.Tensor, Y: tf.Tensor, eps: tf.Tensor, share: Any = 1.0
     ) -> tf.Tensor:
-        # GPflow's variance_at has one column, also where each output has a noise of its own.
-        variance = self.likelihood.conditional_variance(X, tf.zeros_like(Y))
+        variance = variance_of_outputs(self.likelihood, X, Y)
         noise = tf.sqrt(variance) * eps
         error = tf.square(Y + noise - self.space.functions(theta, X)) / variance
         log_likelihood = -0.5 * tf.reduce_sum(error + tf.math.log(variance), axis=[1, 2])

@@ -15,6 +15,7 @@ from gpflow.likelihoods import (
 )
 from gpflow.quadrature import hermgauss
 
+from ..core.noise import variance_of_outputs
 from .missing import filled
 
 
@@ -83,7 +84,7 @@ def _gaussian(
 ) -> tf.Tensor:
     # N(y; f, s2)^alpha = N(y; f, s2/alpha) sqrt(2 pi s2/alpha) (2 pi s2)^(-alpha/2), and so
     # E N(y; f, s2)^alpha = N(y; m, v + s2/alpha) sqrt(2 pi s2/alpha) (2 pi s2)^(-alpha/2)
-    s2 = likelihood.conditional_variance(X, tf.zeros_like(Y))
+    s2 = variance_of_outputs(likelihood, X, Y)
     # In this form the limit alpha -> 0 loses no digits: alpha v / s2 -> 0 in log1p.
     ratio = alpha * variance / s2
     square = alpha * tf.square(Y - mean) / (s2 * (1.0 + ratio))
@@ -110,8 +111,7 @@ def log_expected_power_of_correlated(
     """
     # With D = diag(s2), r = D^-1/2 (y - m) and A = I + alpha D^-1/2 C D^-1/2, as in one dimension:
     # log E N(y; f, D)^alpha = -1/2 [ alpha r^T A^-1 r + log|A| + alpha log|2 pi D| ]
-    # GPflow's variance_at has one column, also where each output has a noise of its own.
-    s2 = likelihood.conditional_variance(X, tf.zeros_like(Y))
+    s2 = variance_of_outputs(likelihood, X, Y)
     Y, is_seen = filled(Y)
     seen = tf.cast(is_seen, Y.dtype)
     root = seen / tf.sqrt(s2)  # an output that is missing has no residual and no variance

@@ -24,7 +24,7 @@ from gpflow.likelihoods import Gaussian
 
 import gpflow_gi as gi
 
-from ..builders import mean_and_standard_error, random_q_sqrt
+from ..builders import TwoDense, mean_and_standard_error, random_q_sqrt
 
 gpflux = pytest.importorskip("gpflux")
 
@@ -346,25 +346,9 @@ def test_missing_gpflux(monkeypatch):
         gi.interop.from_gpflux(None)
 
 
-class Two(tf_keras.layers.Layer):
-    """Two layers with weights of one shape."""
-
-    def __init__(self, **config):
-        super().__init__(dtype="float64", **config)
-        self.a, self.b = (tf_keras.layers.Dense(2, dtype="float64") for _ in range(2))
-
-    def build(self, shape):
-        self.a.build(shape)
-        self.b.build(shape)
-        super().build(shape)
-
-    def call(self, X):
-        return self.b(tf.tanh(self.a(X)))
-
-
 @pytest.mark.parametrize("frozen", [None, "a", "b"])
 def test_a_layer_of_which_a_part_is_frozen(frozen, rng):
-    two = Two()
+    two = TwoDense()
     model, data = deep_gp(two, random_layer(rng, 1)), random_data(rng)
     model.elbo(data)
     if frozen is not None:

@@ -15,6 +15,7 @@ from gpflow_gi.persistence.attributes import attributes_of, can_be_set
 from gpflow_gi.persistence.decoding import Decoder
 from gpflow_gi.persistence.encoding import Encoder
 from gpflow_gi.persistence.names import Names
+from tests.builders import TwoDense
 
 D = 2
 
@@ -233,36 +234,20 @@ def test_renamed_classes_must_be_in_a_dictionary(tmp_path, wrong):
         gi.load(tmp_path / "model.gi", custom_objects=wrong)
 
 
-class Two(tf_keras.layers.Layer):
-    """Two layers with weights of one shape."""
-
-    def __init__(self, **config):
-        super().__init__(dtype="float64", **config)
-        self.a, self.b = (tf_keras.layers.Dense(3, dtype="float64") for _ in range(2))
-
-    def build(self, shape):
-        self.a.build(shape)
-        self.b.build(shape)
-        super().build(shape)
-
-    def call(self, X):
-        return self.b(tf.tanh(self.a(X)))
-
-
 @pytest.mark.parametrize("frozen", [(), ("a",), ("b",), ("a", "b")])
 def test_weights_of_frozen_layers_stay_where_they_are(frozen, tmp_path, rng):
-    two = Two()
-    two.build((None, 3))
+    two = TwoDense()
+    two.build((None, 2))
     for name in frozen:
         getattr(two, name).trainable = False
     model = gi.models.DeepGP(
-        [two, gi.layers.DenseLayer(3, 1, gi.posteriors.Factorised())],
+        [two, gi.layers.DenseLayer(2, 1, gi.posteriors.Factorised())],
         gpflow.likelihoods.Gaussian(0.1),
         num_data=5,
     )
     with pytest.warns(UserWarning, match="trusted"):
         gi.save(model, tmp_path / "model.gi")
-    read = gi.load(tmp_path / "model.gi", trusted=[Two])
+    read = gi.load(tmp_path / "model.gi", trusted=[TwoDense])
     for name in ("a", "b"):
         part, known = (getattr(one.layers[0].function, name) for one in (read, model))
         np.testing.assert_array_equal(part.kernel, known.kernel)
