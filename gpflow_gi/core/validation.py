@@ -265,6 +265,24 @@ def tensor_with_missing(name: str, value: Any) -> tf.Tensor:
     return tf.where(is_missing, tf.constant(np.nan, tensor.dtype), tensor)
 
 
+def check_float_type(model: Any) -> None:
+    """Check that a model is of GPflow's default float type, to which data are converted.
+
+    :param model: a module; only its first parameter is looked at.
+    :raises ValueError: if GPflow's default has changed since the model was built.
+    """
+    import gpflow
+
+    parts = model._flatten(predicate=lambda part: isinstance(part, gpflow.Parameter))
+    first = next(iter(parts), None)
+    default = np.dtype(gpflow.default_float())
+    if first is not None and first.dtype.as_numpy_dtype != default.type:
+        raise ValueError(
+            f"The model is in {first.dtype.name}, and GPflow's default is {default.name}: call "
+            f"gpflow.config.set_default_float(np.{first.dtype.name}) first."
+        )
+
+
 def data_pair(data: Any) -> tuple[Any, Any]:
     """X and Y, unchanged.
 

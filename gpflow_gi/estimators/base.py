@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+OF_TRAINING = frozenset(
+    "steps batch_size learning_rate tol n_iter_no_change num_posterior_samples preprocess "
+    "warm_start random_state verbose".split()
+)
+"""Names of parameters that may change from one `fit` to the next with `warm_start`."""
+
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
@@ -127,6 +133,7 @@ class Estimator(BaseEstimator):
             self.input_scaling_ = Standardiser.fit(X, weights)
         X = self.input_scaling_.transform(X)
         if going_on:
+            self._check_unchanged()
             model = self.model_
             if model.latents and model.num_data != len(X):
                 raise ValueError(
@@ -142,6 +149,7 @@ class Estimator(BaseEstimator):
         else:
             number = inducing_for(X, num_inducing)
             model = self._build(X, Y, likelihood, num_inducing=number, seed=seed)
+            self._built_with = self._architecture()
         budget = Budget(
             name=type(self).__name__,
             steps=steps,
@@ -170,6 +178,25 @@ class Estimator(BaseEstimator):
     def _goes_on(self) -> bool:
         """True if `fit` goes on with the model of the last one."""
         return true_or_false("warm_start", self.warm_start) and hasattr(self, "model_")
+
+    def _architecture(self) -> dict[str, Any]:
+        """The parameters from which the model is built."""
+        parameters = self.get_params(deep=False)
+        return {name: value for name, value in parameters.items() if name not in OF_TRAINING}
+
+    def _check_unchanged(self) -> None:
+        """Check that the model is still what the parameters say.
+
+        :raises ValueError: if one of them has changed since it was built.
+        """
+        for name, built in getattr(self, "_built_with", {}).items():  # not of version 0.1.0
+            value = getattr(self, name)
+            if not _is_same(value, built):
+                raise ValueError(
+                    f"With warm_start, {name} must be that of the earlier training, "
+                    f"{shown(built)}, but is {shown(value)}. With warm_start=False fit builds a "
+                    "new model."
+                )
 
     def _numbers(self, X: Any, weights: Array | None) -> Any:
         """Training inputs without columns of other kinds than numbers, if these are preprocessed.
@@ -241,6 +268,14 @@ class Estimator(BaseEstimator):
         refuse_masked("X", X)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return self.input_scaling_.transform(X)
+
+
+def _is_same(value: Any, earlier: Any) -> bool:
+    """True for equal numbers, texts, arrays or sequences of them, and for the same object."""
+    if isinstance(value, list | tuple) and isinstance(earlier, list | tuple):
+        return len(value) == len(earlier) and all(map(_is_same, value, earlier))
+    is_plain = isinstance(value, str | np.generic | int | float | np.ndarray)
+    return value is earlier or (is_plain and np.array_equal(value, earlier))
 
 
 def _weighted_objective(model: DeepGP, weights: Array) -> Objective:

@@ -65,7 +65,8 @@ class _BNNEstimator(Estimator):
             data frames. None takes numbers alone. A frame of numbers whose columns have no names
             that are texts is an array, as in scikit-learn.
         :param warm_start: True to go on, in a further :meth:`fit`, with the model of the last one
-            and its scaling and preprocessing, instead of a new one.
+            and its scaling and preprocessing, instead of a new one. Parameters of the model and its
+            likelihood must stay as they were.
         :param random_state: as in scikit-learn; an integer makes everything repeatable.
         :param verbose: show the progress of training.
         """

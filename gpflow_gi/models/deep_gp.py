@@ -17,6 +17,7 @@ from gpflow.likelihoods import Likelihood
 from ..core.linalg import flat_rows
 from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import (
+    check_float_type,
     check_rank,
     finite_array,
     finite_tensor,
@@ -181,7 +182,9 @@ class DeepGP(LatentBounds):
         :param draw_all: see :func:`gpflow_gi.models.propagation.propagate_inducing`.
         :param num_features: see there.
         :return: the layers, ready for rows.
+        :raises ValueError: if GPflow's default float type has changed since the model was built.
         """
+        check_float_type(self)
         return propagate_inducing(
             self.layers,
             self.inducing_inputs,
@@ -387,6 +390,7 @@ class DeepGP(LatentBounds):
         return numbers
 
     def check_inputs(self, X: Any) -> tf.Tensor:
+        check_float_type(self)
         X = finite_tensor("X", X)
         check_rank("X", X, images=True)
         shape, takes = tuple(X.shape[1:]), self.input_shape

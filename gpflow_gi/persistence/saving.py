@@ -12,7 +12,7 @@ import gpflow
 import numpy as np
 
 from ..core.json_file import versions
-from ..core.validation import file_path
+from ..core.validation import check_float_type, file_path
 from ..models import Predictive
 from ..models.predictive import check_predictive
 from . import archive
@@ -66,6 +66,10 @@ def write(model: Predictive, path: Path, more: Mapping[str, Any], stacklevel: in
     :param stacklevel: of warnings.
     """
     check_predictive(model)
+    try:
+        check_float_type(model)
+    except ValueError as error:
+        raise SaveError(f"The model cannot be saved: {error}") from None
     encoder = Encoder()
     try:
         described = encoder.describe(model, "model")

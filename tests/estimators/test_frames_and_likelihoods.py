@@ -1,5 +1,7 @@
 """Estimators on data frames as they are, with other likelihoods, going on after a fit."""
 
+import copy
+
 import gpflow
 import numpy as np
 import pandas as pd
@@ -349,6 +351,25 @@ def test_a_frame_without_names_is_preprocessed_by_none():
     for wrong in (frame, pd.DataFrame({0: np.arange(N), 1: np.resize(["a", "b"], N)})):
         with pytest.raises(ValueError, match="takes names that are texts"):
             BNNRegressor((4,), preprocess="median", **SMALL).fit(wrong, y)
+
+
+@pytest.mark.slow
+def test_a_warm_start_refuses_what_the_model_is_not_built_with():
+    X, y = np.linspace(-1.0, 1.0, N)[:, None], np.linspace(-1.0, 1.0, N) ** 3
+    model = DeepGPRegressor(1, inference="global", warm_start=True, **SMALL).fit(X, y)
+    for name, value in (("num_layers", 2), ("likelihood", Gaussian()), ("num_inducing", 7)):
+        usual = getattr(model, name)
+        with pytest.raises(ValueError, match=f"With warm_start, {name} must be that"):
+            model.set_params(**{name: value}).fit(X, y)
+        model.set_params(**{name: usual})
+    first = model.model_
+    assert copy.deepcopy(model).set_params(steps=1, learning_rate=0.01).fit(X, y).n_iter_ == 1
+    model.set_params(inference="".join(["glo", "bal"]), batch_size=5).fit(X, y)
+    assert model.model_ is first
+    network = BNNRegressor((4,), warm_start=True, **SMALL).fit(X, y)
+    assert network.set_params(widths=[4]).fit(X, y).model_ is network.model_
+    with pytest.raises(ValueError, match=r"widths must be that .*, \(4,\), but is \(4, 4\)"):
+        network.set_params(widths=(4, 4)).fit(X, y)
 
 
 @pytest.mark.slow

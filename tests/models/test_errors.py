@@ -13,6 +13,7 @@ import tensorflow as tf
 from gpflow.kernels import SquaredExponential
 from gpflow.likelihoods import Gaussian, HeteroskedasticTFPConditional, MultiClass
 
+import gpflow_gi as gi
 from gpflow_gi.architectures import build_deep_gp
 from gpflow_gi.layers import Deterministic, GPLayer
 from gpflow_gi.models import DeepGP
@@ -435,3 +436,28 @@ def test_numbers_of_any_kind_are_taken():
         for data in [(X32, Y32), (tf.constant(X32), tf.constant(Y32))]:
             assert call(data).dtype == tf.float64
             np.testing.assert_allclose(call(data), value, rtol=1e-12)
+
+
+# ---------------------------------------------------------------------------------- float types
+
+
+def test_a_model_of_another_float_type_than_the_default(tmp_path):
+    X, Y = random_data(np.random.default_rng(0), 4, D, 1)
+    model = build_deep_gp(X, Y, num_inducing=M)
+    message = r"The model is in float64, and GPflow's default is float32: call .*\(np\.float64\)"
+    before = model.predict_f(X, seed=0)[0]
+    with gpflow.config.as_context():
+        gpflow.config.set_default_float(np.float32)
+        for call in (
+            lambda: model.predict_f(X),
+            lambda: model.elbo((X, Y)),
+            lambda: gi.fit(model, (X, Y), steps=1),
+            lambda: model.posterior(2).predict_f(X),
+            lambda: model.sample_functions(2)(X),
+            lambda: model.sample_prior(2)(X),
+            lambda: gi.save(model, tmp_path / "model"),
+        ):
+            with raises(ValueError, message):
+                call()
+    assert not list(tmp_path.iterdir())
+    np.testing.assert_array_equal(model.predict_f(X, seed=0)[0], before)
