@@ -88,7 +88,7 @@ def row_blocks(num_rows: int, num_columns: int, *arrays: tf.Tensor) -> list[slic
     :param arrays: tensors of rank 2 or 3; one of rank 3 has S samples, as the matrix then has.
     """
     samples = max([1, *(array.shape[0] or 1 for array in arrays if array.shape.rank == 3)])
-    size = max(MOST_ENTRIES // (samples * num_columns), 1)
+    size = max(MOST_ENTRIES // max(samples * num_columns, 1), 1)
     return [slice(start, start + size) for start in range(0, num_rows, size)]
 
 

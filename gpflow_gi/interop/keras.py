@@ -183,6 +183,8 @@ class KerasDeepGP(WeightFiles):
         callbacks = tf.nest.flatten(callbacks) if callbacks is not None else []
         for callback in callbacks:
             check_callback(callback)
+        if validation_split:
+            check_validation(self.deep_gp)
         data = checked(self.deep_gp, x, y)
         if isinstance(data, dict):
             num_rows = len(data["inputs"])

@@ -56,8 +56,8 @@ def check_validation(model: Predictive) -> None:
     if _has_free_latents(model):
         raise ValueError(
             "The model has free latent variables of the training rows, and other rows have no "
-            "bound: leave validation_data out, and use predict_log_density after training; or an "
-            "encoder in place of num_data in the LatentVariableLayer."
+            "bound: leave validation_data and validation_split out, and use predict_log_density "
+            "after training; or an encoder in place of num_data in the LatentVariableLayer."
         )
 
 

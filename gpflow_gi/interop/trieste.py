@@ -11,6 +11,7 @@ import gpflow
 import tensorflow as tf
 from check_shapes import check_shapes
 
+from ..core.noise import constant_variance
 from ..core.random import Seed, as_seed, fold_in
 from ..core.validation import positive_integer, shown
 from ..models import Predictive, prediction
@@ -208,16 +209,17 @@ class TriesteModel:
     def get_observation_noise(self) -> tf.Tensor:
         """The variance of Gaussian noise, [].
 
-        :raises NotImplementedError: if the likelihood is another, or its variance is a function
-            of the inputs.
+        :raises NotImplementedError: if the likelihood is another, or if its noise is a function of
+            the inputs or differs between outputs.
         """
-        variance = getattr(self.model.likelihood, "variance", None)
-        if variance is None or not isinstance(self.model.likelihood, gpflow.likelihoods.Gaussian):
+        likelihood = self.model.likelihood
+        variance = constant_variance(likelihood)
+        if variance is None or variance.shape.num_elements() != 1:
             raise NotImplementedError(
-                "There is one observation noise for Gaussian likelihoods with a constant variance, "
-                f"not for {type(self.model.likelihood).__name__}."
+                "There is one observation noise for a Gaussian likelihood whose variance is one "
+                f"number, not for this {type(likelihood).__name__}."
             )
-        return tf.convert_to_tensor(variance)
+        return tf.reshape(variance, [])
 
     def trajectory_sampler(self) -> FunctionSampler:
         """A sampler of functions from the posterior, for Thompson sampling."""

@@ -206,11 +206,17 @@ class GPLayer(InducingSamples, Layer):
 
         :param X: [N, D] or [S, N, D].
         :return: [N, P] or [S, N, P]; one column if all outputs share it, [] if it is zero.
-        :raises ValueError: if the mean function has neither P outputs nor one output.
+        :raises ValueError: if the mean function has neither P outputs nor one output, or drops an
+            axis.
         """
         if self.mean_function is None:
             return tf.zeros([], X.dtype)
         m = self.mean_function(flatten_rows(X))
+        if m.shape.rank != 2:
+            raise ValueError(
+                f"The mean function must turn [N, {X.shape[-1]}] into [N, {self.output_dim}], but "
+                f"gives shape {list(m.shape)}."
+            )
         if m.shape[-1] not in (1, self.output_dim):
             raise ValueError(
                 f"The mean function turns {X.shape[-1]} columns into {m.shape[-1]}, but the layer "

@@ -264,7 +264,8 @@ class DeepGP(LatentBounds):
         S = positive_integer("num_samples", S)
         if not all(layer.has_density for layer in every_layer(self.layers)):
             raise NoDensityError(self.why_no_density())
-        return diagnostics.first_non_finite(self, *self.check_data(data), S, as_seed(seed))
+        rows = self.data_rows(data)
+        return diagnostics.first_non_finite(self, rows.X, rows.Y, S, as_seed(seed))
 
     def why_no_density(self) -> str:
         q = next(lay.posterior for lay in every_layer(self.layers) if not lay.has_density)

@@ -10,6 +10,7 @@ import tensorflow as tf
 from gpflow.models import BayesianModel, ExternalDataTrainingLossMixin
 
 from ..core.random import Seed
+from ..layers.row_latents import DataRows
 
 
 class TrainingLoss(BayesianModel, ExternalDataTrainingLossMixin):
@@ -22,8 +23,8 @@ class TrainingLoss(BayesianModel, ExternalDataTrainingLossMixin):
         """An unbiased estimate of the evidence lower bound, [], in nats."""
 
     @abstractmethod
-    def check_data(self, data: tuple[Any, Any]) -> tuple[tf.Tensor, tf.Tensor]:
-        """X and Y as tensors of the model's types."""
+    def data_rows(self, data: tuple[Any, Any]) -> DataRows:
+        """Rows of the data for a bound, checked."""
 
     def maximum_log_likelihood_objective(
         self, data: tuple[Any, Any], seed: Seed = None
@@ -50,7 +51,7 @@ class TrainingLoss(BayesianModel, ExternalDataTrainingLossMixin):
     ) -> Callable[[], tf.Tensor]:
         """The training loss as a function without arguments, for GPflow's and Keras' optimizers.
 
-        :param data: X [N, D] and Y [N, Q], or an iterator over a ``tf.data.Dataset`` of
+        :param data: as in :meth:`elbo`, or an iterator over a ``tf.data.Dataset`` of
             minibatches.
         :param compile: True to wrap the loss into ``tf.function``.
         :param seed: with a seed the closure is a deterministic function of the parameters (and of
@@ -72,6 +73,9 @@ class TrainingLoss(BayesianModel, ExternalDataTrainingLossMixin):
                 "data must be a pair (X, Y), or an iterator over such pairs as iter(dataset) is, "
                 f"but is {type(data).__name__}."
             )
-        X, Y = self.check_data(data)
+        rows = self.data_rows(data)
+        X, Y = rows.X, rows.Y
+        if rows.index is not None:
+            Y = tf.concat([Y, tf.cast(rows.index, Y.dtype)[:, None]], axis=1)
         compiled = tf.function(loss, autograph=False) if compile else loss
         return lambda: compiled(X, Y)

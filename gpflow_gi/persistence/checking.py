@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import gpflow
@@ -187,9 +188,19 @@ def _check_lengthscales(model: DeepGP) -> None:
     for layer in model.layers:
         if isinstance(layer, GPLayer) and shape is not None:
             for kernel, _ in layer.kernels:
-                for part in (kernel, *kernel.submodules):
+                for part in _parts_with_all_columns(kernel):
                     _check_columns(part, math.prod(shape))
         shape = layer.output_shape if isinstance(layer, Layer) else None
+
+
+def _parts_with_all_columns(kernel: Any) -> Iterator[Any]:
+    """A kernel and those inside it that get the same columns: not those of patches or of models."""
+    yield kernel
+    if isinstance(kernel, gpflow.kernels.Combination):
+        for part in kernel.kernels:
+            yield from _parts_with_all_columns(part)
+    if isinstance(kernel, gpflow.kernels.Periodic):
+        yield kernel.base_kernel
 
 
 def _check_columns(kernel: Any, columns: int) -> None:

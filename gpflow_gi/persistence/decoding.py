@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
+from gpflow.likelihoods.base import QuadratureLikelihood
 
 from ..layers import GPLayer
 from ..layers.deterministic import set_trainable_flags
@@ -277,13 +278,16 @@ def arguments_of(cls: type) -> frozenset[str]:
 
     :param cls: class of a bijector, a distribution or a likelihood.
     """
-    return frozenset(
+    parameters = inspect.signature(cls.__init__).parameters.items()  # type: ignore[misc]
+    names = frozenset(
         name
-        for name, one in inspect.signature(cls.__init__).parameters.items()  # type: ignore[misc]
+        for name, one in parameters
         if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
         and name not in ("self", "parameters", "graph_parents")
         and not name.endswith("_fn")
     )
+    # GPflow's constructor hands it on.
+    return names | {"quadrature"} if issubclass(cls, QuadratureLikelihood) else names
 
 
 def _only_like(weights: list[np.ndarray]) -> Callable[..., tf.Variable]:

@@ -115,6 +115,7 @@ class Encoder:
             made_of = {
                 "distribution_class": _variable_of(function, "distribution_class"),
                 "scale_transform": value.scale_transform,
+                "quadrature": value.quadrature,
             }
             return {
                 "made": self._name(type(value), place, "made"),

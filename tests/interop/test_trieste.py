@@ -217,6 +217,17 @@ def test_noise_is_the_likelihoods(trieste, data, wrapped):
     )
     with pytest.raises(NotImplementedError, match="Bernoulli"):
         as_trieste_model(of_classes).get_observation_noise()
+    for noise, said in (
+        ({"scale": 0.3}, None),
+        ({"variance": gpflow.functions.Constant(0.1)}, "one number, not for this Gaussian"),
+        ({"variance": np.array([0.1, 0.2])}, "one number, not for this Gaussian"),
+    ):
+        wrapped.model.likelihood = gpflow.likelihoods.Gaussian(**noise)
+        if said is None:
+            np.testing.assert_allclose(wrapped.get_observation_noise(), 0.09)
+            continue
+        with pytest.raises(NotImplementedError, match=said):
+            wrapped.get_observation_noise()
 
 
 def test_optimize_raises_the_bound_and_copies_are_independent(trieste, wrapped, dataset):

@@ -410,3 +410,34 @@ def test_a_drawn_layer_of_a_kernel_that_is_not_stationary_has_importance_weights
     ]
     model = gi.models.DeepGP(layers, gpflow.likelihoods.Gaussian(), num_data=6)
     assert np.isfinite(model.elbo((X, Y), seed=0)) and np.isfinite(model.iwbo((X, Y), 3, seed=0))
+
+
+def test_a_bound_that_is_not_finite_is_traced_and_recovered(rng):
+    U = rng.normal(size=(1, 2)) + 1e-6 * np.arange(4)[:, None]
+    kernel = gpflow.kernels.SquaredExponential(lengthscales=1e3)
+    last = gi.layers.GPLayer(kernel, 1, gi.posteriors.FullGaussian(4))
+    latent = gi.layers.LatentVariableLayer(1, num_data=5)
+    data = data_of(rng)
+    with gpflow.config.as_context():
+        gpflow.config.set_default_jitter(1e-12)
+        model = gi.models.DeepGP(
+            [latent, last], gpflow.likelihoods.Gaussian(), num_data=5, inducing_inputs=U
+        )
+        latent.inducing_latents.assign(np.zeros((4, 1)))
+        gpflow.config.set_default_jitter(1e-17)
+        X, Y = data[0], model.numbered(tf.constant(data[1]))
+        for batch in (data, (X, Y), (X[:3], Y[:3])):
+            assert model.first_non_finite(batch, seed=0).startswith("layer 2 of 2 (GPLayer")
+        with pytest.raises(gi.training.NonFiniteError, match=r"layer 2 of 2"):
+            gi.fit(model, data, steps=2, recover=False, progress=False)
+        with pytest.warns(gi.training.RecoveryWarning, match="jitter"):
+            assert gi.fit(model, data, steps=2, progress=False).recoveries
+
+
+def test_closures_take_minibatches_by_their_index(rng):
+    model = random_model(rng)
+    X, Y = data_of(rng)
+    numbered = model.numbered(tf.constant(Y))
+    for batch in ((X, Y), (X, numbered), (X[1:4], numbered[1:4])):
+        closure = model.training_loss_closure(batch, compile=False, seed=3)
+        np.testing.assert_allclose(closure(), model.training_loss(batch, seed=3), rtol=1e-12)

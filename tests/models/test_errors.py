@@ -219,6 +219,10 @@ three = SquaredExponential(lengthscales=[1.0, 1.0, 1.0])
             "Layer 1 .*: The mean function turns 2 columns into 2, but .* output_dim=1",
         ),
         (
+            lambda: deep_gp([gp_layer(mean_function=lambda X: X[:, 0])]),
+            r"Layer 1 .*: The mean function must turn \[N, 2\] into .*, but gives shape \[1\]",
+        ),
+        (
             lambda: deep_gp([gp_layer(mean_function=gpflow.functions.Linear(np.ones((3, 1))))]),
             "Layer 1 .*: The mean function cannot take inputs of 2 columns",
         ),

@@ -377,6 +377,48 @@ def test_float32(rng, tmp_path):
             gi.load(tmp_path / "model")
 
 
+def test_the_quadrature_of_a_heteroskedastic_likelihood(rng, tmp_path):
+    rule = gpflow.quadrature.NDiagGHQuadrature(2, 3)
+    likelihood = gpflow.likelihoods.HeteroskedasticTFPConditional(quadrature=rule)
+    layer = gi.layers.GPLayer(
+        gpflow.kernels.Matern32(), 2, gi.posteriors.LocalInducing(rng.normal(size=(4, 2)), 2)
+    )
+    model = shaken(gi.models.DeepGP([layer], likelihood, num_data=6))
+    read = there_and_back(model, tmp_path)
+    data = rng.normal(size=(6, 2)), rng.normal(size=(6, 1))
+    assert read.likelihood.quadrature.n_gh_total == 9
+    assert float(read.elbo(data, seed=0)) == float(model.elbo(data, seed=0))
+    model.likelihood.quadrature = gpflow.quadrature.NDiagGHQuadrature(2, 20)
+    assert float(read.elbo(data, seed=0)) != float(model.elbo(data, seed=0))
+
+
+@pytest.mark.slow
+def test_kernels_inside_may_take_other_columns_than_the_layer(rng, tmp_path):
+    patches = gpflow.kernels.SquaredExponential(lengthscales=np.ones(4))
+    inner = gi.architectures.build_deep_gp(
+        rng.normal(size=(20, 2)), rng.normal(size=(20, 1)), num_inducing=4, hidden_dim=3
+    )
+    empirical, mean = gi.implicit.empirical_gp(gi.implicit.PriorProcess(inner), 20)
+    wide = gpflow.kernels.SquaredExponential(lengthscales=np.ones(3))
+    for kernel, columns, mean_function in (
+        (gpflow.kernels.Convolutional(patches, [3, 3], [2, 2]), 9, None),
+        (empirical, 2, mean),
+    ):
+        q = gi.posteriors.LocalInducing(rng.normal(size=(3, columns)), 1)
+        layer = gi.layers.GPLayer(kernel, 1, q, mean_function=mean_function)
+        model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=12)
+        assert_same(model, there_and_back(model, tmp_path), rng.normal(size=(4, columns)))
+    # One column is stretched to any number of lengthscales.
+    q = gi.posteriors.LocalInducing(rng.normal(size=(3, 1)), 1)
+    plain = gpflow.kernels.SquaredExponential()
+    for kernel in (wide, plain + wide, gpflow.kernels.Periodic(wide) * plain):
+        layer = gi.layers.GPLayer(kernel, 1, q)
+        model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=12)
+        gi.save(model, tmp_path / "model")
+        with pytest.raises(LoadError, match="a kernel has 3 lengthscales, but gets 1 columns"):
+            gi.load(tmp_path / "model")
+
+
 @pytest.mark.slow
 def test_what_was_read_goes_on_training_as_what_was_saved(rng, tmp_path):
     X = rng.normal(size=(20, D))

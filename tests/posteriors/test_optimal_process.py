@@ -12,7 +12,7 @@ from gpflow_gi.core.random import as_seed, fold_in
 from gpflow_gi.layers import DenseLayer, GPLayer, Residual
 from gpflow_gi.models import DeepGP
 from gpflow_gi.persistence.checking import check_model
-from gpflow_gi.posteriors import FullGaussian, GlobalInducing, LocalInducing, Optimal
+from gpflow_gi.posteriors import FullGaussian, GlobalInducing, LocalInducing, Optimal, Prior
 
 N, D, M = 12, 2, 5
 NOISE = 0.2
@@ -228,6 +228,20 @@ def test_a_process_may_be_below_a_last_layer_of_weights(data):
     np.testing.assert_allclose(mean, rows @ np.linalg.solve(B, Phi.T @ Y) / NOISE, rtol=1e-8)
     expected = np.sum(rows * np.linalg.solve(B, rows.T).T, axis=1)
     np.testing.assert_allclose(variance[:, 0], expected, rtol=1e-8)
+
+
+def test_a_process_of_its_prior_has_the_mean_zero_below_a_last_layer_of_weights(data):
+    X, Y = data
+    likelihood = gpflow.likelihoods.Gaussian(NOISE)
+    layers = [GPLayer(kernel(), 3, Prior()), DenseLayer(3, 1, Optimal(X, Y, likelihood))]
+    model = DeepGP(layers, likelihood, num_data=N)
+    # The regression is on the bias alone; a fan-in of four.
+    bias = np.sum(Y) / 2.0 / NOISE / (1.0 + N / 4.0 / NOISE)
+    mean, _ = model.predict_f(X[:2], 4000, seed=0)
+    components, _ = model.predict_f_components(X[:2], 4000, seed=0)
+    error = np.std(components, axis=0) / np.sqrt(4000)
+    assert np.all(np.abs(mean - bias / 2.0) < 4 * error + 1e-9)
+    assert np.isfinite(model.elbo((X, Y), seed=0))
 
 
 def local_below_global(X, Y):
