@@ -58,6 +58,9 @@ def find_kinds(
         if cells.are_nested(raw):
             text = "lists or records, from which no inputs are made"
             found: Any = Problem(name, text=text, remedies=("drop the column",))
+        elif raw.dtype.kind in "mc":
+            text, remedies = _NO_NUMBERS[raw.dtype.kind]
+            found = Problem(name, text=text, remedies=remedies)
         elif name in categories or raw.dtype == "category":
             found = _category(name, raw, max_categories)
         elif cells.is_numeric(raw):
@@ -71,6 +74,13 @@ def find_kinds(
         else:
             columns.append(found)
     return Found(tuple(columns), tuple(problems))
+
+
+_NO_NUMBERS = {
+    "m": ("durations", ("convert them to numbers, such as column / pandas.Timedelta(days=1)",)),
+    "c": ("complex numbers", ("give their real and imaginary parts as two columns",)),
+}
+"""Kinds of NumPy's types that are refused, in words, and what to do."""
 
 
 def decimal_marks(

@@ -14,8 +14,8 @@ from .table import Array
 class Standardiser:
     """The map of every column to mean zero and standard deviation one.
 
-    Fit it on the training rows only. A column that is constant there maps to zero in every row,
-    also in a row with another value: the training rows do not give a scale for that value. The
+    Fit it on the training rows only. A column that is constant there, up to rounding, maps to zero,
+    also a row with another value: the training rows do not give a scale for that value. The
     inverse gives the constant. Targets need :meth:`of_targets`: otherwise the value of a constant
     one in other rows would appear to be predicted exactly.
 
@@ -38,10 +38,10 @@ class Standardiser:
 
         :param values: [N, D], finite, with N >= 1. The differences within a column must be finite
             too; for values from -1e308 to 1e308 they are not.
-        :param weights: [N], positive: rows count so many times; None for once.
+        :param weights: [N], at least zero: rows count so many times; None for once.
         :return: the map, of D columns.
         :raises ValueError: if there are no rows or no columns, if a value is not finite, or if a
-            difference is not.
+            difference is not; if weights are not [N], if one is negative, or if all are zero.
         """
         values = finite_floats("values", values)
         if values.ndim == 0:
@@ -55,13 +55,15 @@ class Standardiser:
                 f"The differences within a column overflow in {values.dtype.name}: its values "
                 f"range from {values.min():g} to {values.max():g}. Use another unit."
             )
-        constant = span == 0
-        unit = (values - low) / np.where(constant, 1.0, span)
+        constant = is_rounding(span, np.abs(values).max(axis=0), values.dtype)
+        unit = (values - low) / np.where(span == 0, 1.0, span)
         if weights is None:
             mean, deviation = unit.mean(axis=0), unit.std(axis=0)
         else:
+            weights = _checked_weights(weights, len(values))
             mean = np.average(unit, axis=0, weights=weights)
             deviation = np.sqrt(np.average(np.square(unit - mean), axis=0, weights=weights))
+            constant |= deviation == 0  # in the rows that have weight
         return cls(low + span * mean, np.where(constant, 1.0, span * deviation), constant)
 
     @classmethod
@@ -129,3 +131,26 @@ class Standardiser:
                 f"shape {list(values.shape)}."
             )
         return values
+
+
+def is_rounding(spread: Array, largest: Array, dtype: Any) -> NDArray[np.bool_]:
+    """True where numbers differ by no more than the rounding of the computation that made them.
+
+    :param spread: the differences, [D].
+    :param largest: the magnitudes of the numbers, [D].
+    :param dtype: their type; whole numbers have no rounding.
+    """
+    eps = np.finfo(dtype).eps if np.dtype(dtype).kind == "f" else 0.0
+    return np.asarray(spread <= 10.0 * eps * largest)
+
+
+def _checked_weights(weights: Any, num_rows: int) -> Array:
+    weights = finite_floats("weights", weights)
+    if weights.shape != (num_rows,):
+        raise ValueError(
+            f"weights must have shape [{num_rows}], one for each row, but has shape "
+            f"{list(weights.shape)}."
+        )
+    if weights.min() < 0 or weights.max() == 0:
+        raise ValueError("weights must be at least zero, and not all of them zero.")
+    return weights

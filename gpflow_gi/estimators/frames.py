@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..datasets.cells import is_numeric
@@ -45,7 +46,7 @@ def _is_plain(column: pd.Series) -> bool:
         known = column.dropna()
         if len(known) and isinstance(known.iloc[0], bool):
             return False
-        return not any(isinstance(cell, str) for cell in known)
+        return not any(isinstance(cell, str | datetime.date) for cell in known)
     return is_numeric(column)
 
 

@@ -126,8 +126,10 @@ def laplace(
     :param curvature: curvature of the log likelihood: "ggn", the generalised Gauss-Newton matrix,
         which is never negative for log-concave likelihoods; or "hessian".
     :param prior_precision: "model", the priors as they are; or "marginal likelihood": one factor
-        for each layer, which maximises the approximate evidence in alternation with the weights
-        (Immer et al. 2021, "Scalable marginal likelihood estimation"); for priors of a fixed scale.
+        for each layer, the best for the approximate evidence at the present weights and curvature,
+        in alternation with the weights (Immer et al. 2021, "Scalable marginal likelihood
+        estimation"); for priors of a fixed scale. The curvature changes with the weights, so that
+        ``log_evidence`` can end below that of "model": compare them.
     :param noise: "model", the noise variance as it is; or "marginal likelihood": chosen in the same
         way, with or without the prior precisions and with GPflow's prior on it, if there is one;
         for a Gaussian likelihood.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -71,6 +72,15 @@ class Target(tf.Module):
                 "joint must be a joint distribution of TensorFlow Probability, and observed values "
                 f"of some of its parts. The error says: {str(error).splitlines()[0]}"
             ) from None
+        # The density of a point of a simplex is that of K - 1 of its coordinates. The bijector has
+        # the volume of the simplex in R^K, which is sqrt(K) times as large.
+        constant = 0.0
+        for real, event in zip(
+            tf.nest.flatten(shapes), tf.nest.flatten(pinned.event_shape), strict=True
+        ):
+            real, event = tf.TensorShape(real), tf.TensorShape(event)
+            if real.rank == event.rank and real != event:
+                constant -= 0.5 * math.log(event[-1]) * event[:-1].num_elements()
         flat_shapes = [tf.TensorShape(shape) for shape in tf.nest.flatten(shapes)]
         sizes = [shape.num_elements() for shape in flat_shapes]
 
@@ -83,9 +93,8 @@ class Target(tf.Module):
             value = bijector.forward(real)
             ranks = tf.nest.map_structure(lambda shape: tf.TensorShape(shape).rank, shapes)
             # p(theta) = p(value) |d value / d theta|
-            return pinned.unnormalized_log_prob(value) + bijector.forward_log_det_jacobian(
-                real, ranks
-            )
+            log_volume = bijector.forward_log_det_jacobian(real, ranks) + constant
+            return pinned.unnormalized_log_prob(value) + log_volume
 
         return cls(sum(sizes), log_prob)
 

@@ -132,7 +132,9 @@ class FrozenPosterior:
 
         values = compiled.call(self, reduce.__name__, predict, checked, module=model)
         what = "The prediction" if len(rows) == 1 else "The log density"
-        check_outputs(checked, *values, what=what)
+        check_outputs(
+            checked, *prediction.finite_values(model.likelihood, reduce, values), what=what
+        )
         return values
 
     def _start(self, input_dim: int) -> Draws:

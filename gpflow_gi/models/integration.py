@@ -8,8 +8,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
-from gpflow.likelihoods import Likelihood, MonteCarloLikelihood
+from gpflow.likelihoods import Likelihood, MonteCarloLikelihood, StudentT
 
 from ..core.random import standard_normal
 from . import expected_power
@@ -89,7 +90,14 @@ def predict_mean_and_var(
     likelihood: Likelihood, X: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor, seed: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Moments of y_n: two of [N, Q] or [S, N, Q]."""
+    if has_infinite_variance(likelihood):
+        return mean, tf.fill(tf.shape(mean), tf.constant(np.inf, mean.dtype))
     return _per_sample(likelihood, "predict_mean_and_var", X, mean, variance, None, seed)
+
+
+def has_infinite_variance(likelihood: Likelihood) -> bool:
+    """True for a Student t with at most two degrees of freedom, where GPflow's formula is wrong."""
+    return isinstance(likelihood, StudentT) and float(likelihood.df) <= 2.0
 
 
 def log_prob(

@@ -141,6 +141,14 @@ def log_density_of_correlated_y(
     return (mixture.log_density(components),)
 
 
+def finite_values(
+    likelihood: Likelihood, reduce: Reduce, values: tuple[tf.Tensor, ...]
+) -> tuple[tf.Tensor, ...]:
+    """Those of the predictions that must be finite: not a variance that is infinite."""
+    is_of_y = reduce in (moments_of_y, components_of_y)
+    return values[:1] if is_of_y and integration.has_infinite_variance(likelihood) else values
+
+
 OF_OUTPUTS: tuple[Reduce, ...] = (moments_of_outputs, log_density_of_correlated_y)
 """Those that take the covariance between outputs, [S, N, P, P], in place of the variance."""
 

@@ -371,7 +371,9 @@ class Predictive(Bounds):
 
         values = compiled.call(self, (reduce.__name__, S), predict, [as_seed(seed), *checked])
         what = "The prediction" if len(rows) == 1 else "The log density"
-        check_outputs(checked, *values, what=what)
+        check_outputs(
+            checked, *prediction.finite_values(self.likelihood, reduce, values), what=what
+        )
         return values
 
 

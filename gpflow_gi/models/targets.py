@@ -1,15 +1,21 @@
 """Checks that targets and a likelihood fit together."""
 
+from collections.abc import Callable
 from typing import Any
 
 import gpflow
 import numpy as np
 import tensorflow as tf
 from gpflow.likelihoods import (
+    Bernoulli,
+    Beta,
+    Exponential,
+    Gamma,
     Likelihood,
     MonteCarloLikelihood,
     MultiClass,
     Ordinal,
+    Poisson,
     ScalarLikelihood,
     Softmax,
     SwitchedLikelihood,
@@ -51,8 +57,8 @@ def check_targets(
     :param output_dim: P, the number of outputs of the model's last layer.
     :param missing: accept NaN.
     :return: [N, Q].
-    :raises ValueError: if Y is not numeric, not finite, or has a wrong number of columns or
-        unknown labels.
+    :raises ValueError: if Y is not numeric, not finite, or has a wrong number of columns, or
+        values that the likelihood does not take.
     """
     Y = tensor_with_missing("Y", Y) if missing else finite_tensor("Y", Y)
     check_rank("Y", Y)
@@ -63,6 +69,7 @@ def check_targets(
             f"likelihood {type(likelihood).__name__} make it {Q}."
         )
     _check_labels(likelihood, Y)
+    _check_values(likelihood, Y)
     # Softmax is the only likelihood of GPflow that needs its class labels as integers.
     return tf.cast(Y, gpflow.default_int()) if isinstance(likelihood, Softmax) else Y
 
@@ -104,3 +111,38 @@ def _check_labels(likelihood: Likelihood, Y: tf.Tensor) -> None:
             f"{type(likelihood).__name__} takes labels from 0 to {num_labels - 1} in the last "
             f"column of Y, but it holds {wrong[0]:g}."
         )
+
+
+def _are_labels(Y: np.ndarray) -> bool:
+    # GPflow takes 1 for one class, and every other number for the other one.
+    return bool(np.isin(Y, [0, 1]).all() or np.isin(Y, [-1, 1]).all())
+
+
+_VALUES: dict[type[Likelihood], tuple[str, Callable[[np.ndarray], bool]]] = {
+    Bernoulli: ("0 and 1, or -1 and 1", _are_labels),
+    Poisson: ("whole numbers of at least 0", lambda Y: bool(np.all((Y >= 0) & (Y % 1 == 0)))),
+    Exponential: ("numbers of at least 0", lambda Y: bool(np.all(Y >= 0))),
+    Gamma: ("positive numbers", lambda Y: bool(np.all(Y > 0))),
+    Beta: ("numbers between 0 and 1, these left out", lambda Y: bool(np.all((Y > 0) & (Y < 1)))),
+}
+"""Values that targets may have, in words and as a function; other likelihoods take all numbers, or
+labels. Densities of GPflow are wrong, without an error, for other values."""
+
+
+def _check_values(likelihood: Likelihood, Y: tf.Tensor) -> None:
+    """Check that the likelihood is a density, or a probability, of such targets."""
+    for kind, (words, fits) in _VALUES.items():
+        if isinstance(likelihood, kind) and tf.executing_eagerly():
+            values = Y.numpy()
+            values = values[~np.isnan(values)]
+            if not fits(values):
+                raise ValueError(
+                    f"{type(likelihood).__name__} takes {words} as targets, but Y holds values "
+                    f"from {values.min():g} to {values.max():g}."
+                )
+
+
+def takes_any_number(likelihood: Likelihood) -> bool:
+    """False if targets are labels, counts, or numbers in a range, which cannot be standardised."""
+    others = (MultiClass, Softmax, Ordinal, SwitchedLikelihood, *_VALUES)
+    return not isinstance(likelihood, others)

@@ -101,6 +101,9 @@ def row_terms(
 
 
 def _of_svgp(model: gpflow.models.SVGP, batch: Batch) -> Terms:
+    if isinstance(model.likelihood, gpflow.likelihoods.Softmax):
+        X, Y = batch
+        batch = X, tf.cast(Y, gpflow.default_int())  # which GPflow's Softmax asks for
     if type(model).elbo is not gpflow.models.SVGP.elbo:
         kl = model.prior_kl()
         return model.elbo(batch) + kl, kl

@@ -44,7 +44,7 @@ def fit(
     fiftieth of the steps if that is sooner: the report is added to the record, the progress bar
     shows it, and the callbacks are called. Each step is a function of the parameters, the optimizer
     state, `seed` and the step's number alone, so the same call gives the same parameters, however
-    often it stopped.
+    often it stopped. (GPflow's SVGP with a Monte Carlo likelihood draws noise of its own.)
 
     With :mod:`gpflow.monitor`, use a period of one report::
 

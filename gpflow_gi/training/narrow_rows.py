@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import gpflow
@@ -11,7 +11,14 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from ..core.validation import check_rank, check_same_rows, positive_integer, real_array
+from ..core.validation import (
+    check_rank,
+    check_same_rows,
+    positive_integer,
+    real_array,
+    true_or_false,
+)
+from ..datasets.standardiser import is_rounding
 
 _ROWS_AT_ONCE, _MOST_FIRST = 100_000, 1000
 
@@ -28,7 +35,7 @@ class NarrowRows:
     :meth:`standardised` gives them.
 
     >>> X = np.arange(30, dtype=np.int16).reshape(10, 3)
-    >>> rows = NarrowRows(X, X[:, :1] > 10)
+    >>> rows = NarrowRows(X, X[:, :1] > 10, standardise_targets=False)
     >>> X, Y = rows.standardised(slice(0, 10))
     >>> np.round(X.std(axis=0), 6)
     array([1., 1., 1.])
@@ -36,8 +43,10 @@ class NarrowRows:
     :param X: [N, D], an array, a ``np.memmap`` or a tensor of numbers; it is read once.
     :param Y: [N, Q], the same.
     :param standardise_inputs: True to bring the columns of X to mean 0 and standard deviation 1.
-    :param standardise_targets: the same for Y.
+    :param standardise_targets: the same for Y. False for labels, counts and other targets that a
+        likelihood takes as they are.
     :raises ValueError: if they are not tables of finite numbers with the same rows, or have none.
+    :raises TypeError: if a flag is neither True nor False.
     """
 
     def __init__(
@@ -45,7 +54,8 @@ class NarrowRows:
     ) -> None:
         arrays = [_checked(name, rows) for name, rows in (("X", X), ("Y", Y))]
         check_same_rows(*arrays)
-        flags = standardise_inputs, standardise_targets
+        self.standardise_targets = true_or_false("standardise_targets", standardise_targets)
+        flags = true_or_false("standardise_inputs", standardise_inputs), self.standardise_targets
         self.scales = [
             _moments(rows) if flag else (np.zeros(rows.shape[1]), np.ones(rows.shape[1]))
             for rows, flag in zip(arrays, flags, strict=True)
@@ -101,12 +111,18 @@ class NarrowRows:
         :param X: some rows in their own type, [B, D].
         :param Y: the same of the targets, [B, Q].
         """
-        dtype = gpflow.default_float()
+        # In float32 the difference to a large mean, such as of times, would lose its digits.
         X, Y = (
-            (tf.cast(rows, dtype) - mean.astype(dtype)) / scale.astype(dtype)
+            tf.cast((tf.cast(rows, tf.float64) - mean) / scale, gpflow.default_float())
             for rows, (mean, scale) in zip((X, Y), self.scales, strict=True)
         )
         return X, Y
+
+    def blocks_of_targets(self) -> Iterator[tf.Tensor]:
+        """All targets as a step sees them, some rows at a time, [B, Q]."""
+        X, Y = self.tensors
+        for start in range(0, len(self), _ROWS_AT_ONCE):
+            yield self.converted(X[:1], Y[start : start + _ROWS_AT_ONCE])[1]
 
     def standardised(self, index: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Some rows as a step sees them, for building a model.
@@ -165,4 +181,4 @@ def _moments(rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float6
     first = rows[0].astype(np.float64)  # which makes a constant column exactly constant
     mean = first + mean_of(lambda part: part - first)
     scale = np.sqrt(mean_of(lambda part: (part - mean) ** 2))
-    return mean, np.where(scale == 0.0, 1.0, scale)
+    return mean, np.where(is_rounding(scale, np.abs(mean), rows.dtype), 1.0, scale)

@@ -9,6 +9,7 @@ import tensorflow as tf
 from ..core.callables import name_of
 from ..core.random import as_seed
 from ..core.validation import check_data
+from ..models.targets import check_targets, takes_any_number
 from ..objectives import AugmentedBound, Elbo, TemperedBound
 from ..objectives.augmented import check_augment
 from ..posteriors.optimal import optimal_of
@@ -238,6 +239,9 @@ class Run:
         if not self._objective.auxiliary_variables:
             self.record.shortcoming = shortcoming_of(self.record, self._num_rows)
         self._save()
+        # Where the optimizer keeps averages of the parameters (use_ema), these are the result. A
+        # checkpoint has the parameters themselves, with which training goes on.
+        self._optimizer.finalize_variable_values(self._steps.variables)
 
     def _has_converged(self) -> bool:
         rule = self._settings.until_converged
@@ -330,9 +334,9 @@ def _box(
 def _check_narrow(rows: NarrowRows, model: Any, objective: Any) -> None:
     """Check that a model takes such rows, by the first of them.
 
-    :raises ValueError: if it does not, if it holds other rows, if the rows would be augmented, or
-        if they have weights or free latent variables, which are found by the place of a row in the
-        data.
+    :raises ValueError: if it does not, if it holds other rows, if the rows would be augmented, if
+        labels or counts are standardised, or if rows have weights or free latent variables, which
+        are found by the place of a row in the data.
     """
     if objective.weights is not None or any(
         layer.num_data is not None for layer in getattr(model, "latents", [])
@@ -341,6 +345,15 @@ def _check_narrow(rows: NarrowRows, model: Any, objective: Any) -> None:
             "NarrowRows has neither weights of rows nor latent variables with free posteriors: "
             "give X and Y as arrays."
         )
+    if not takes_any_number(model.likelihood):
+        if rows.standardise_targets:
+            raise ValueError(
+                f"A {type(model.likelihood).__name__} likelihood takes targets as they are: give "
+                "NarrowRows(X, Y, standardise_targets=False)."
+            )
+        if hasattr(model, "check_data"):
+            for Y in rows.blocks_of_targets():
+                check_targets(model.likelihood, Y, model.output_dim)
     if hasattr(model, "check_data"):
         model.check_data(rows.converted(*(part[:1] for part in rows.tensors)))
     if optimal_of(model) is not None:

@@ -51,3 +51,34 @@ def test_densities_and_variances_return_to_the_original_scale():
         0.5 * (values[:, 0] - standardiser.mean) ** 2 / variance
     )
     np.testing.assert_allclose(standardiser.inverse_log_density(log_density), expected)
+
+
+def test_a_column_that_is_constant_up_to_rounding():
+    values = np.where(np.arange(20) % 2, 0.3, 0.1 + 0.2)[:, None]
+    assert np.ptp(values) > 0
+    scaling = Standardiser.fit(values)
+    assert scaling.constant.all() and scaling.scale == 1.0
+    np.testing.assert_array_equal(scaling.transform([[0.3 + 1e-9], [7.0]]), [[0.0], [0.0]])
+    narrow = Standardiser.fit(0.3 + 1e-12 * np.arange(5.0)[:, None])
+    assert not narrow.constant.any()
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ([1.0, -2.0, 3.0], "at least zero"),
+        ([0.0, 0.0, 0.0], "not all of them zero"),
+        ([1.0, 1.0], r"must have shape \[3\]"),
+        (np.ones((3, 1)), r"must have shape \[3\]"),
+        ([1.0, np.nan, 1.0], "must be finite"),
+    ],
+)
+def test_weights_are_checked(weights, said):
+    with pytest.raises(ValueError, match=said):
+        Standardiser.fit(np.array([[1.0], [1.0], [5.0]]), weights)
+
+
+def test_a_column_may_be_constant_in_the_rows_with_weight():
+    scaling = Standardiser.fit(np.array([[1.0, 1.0], [1.0, 2.0], [5.0, 9.0]]), [1.0, 1.0, 0.0])
+    np.testing.assert_array_equal(scaling.constant, [True, False])
+    np.testing.assert_allclose(scaling.scale, [1.0, 0.5])

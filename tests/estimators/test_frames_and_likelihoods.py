@@ -391,3 +391,21 @@ def test_a_warm_start_that_is_interrupted_changes_nothing(monkeypatch):
     for one, value in zip(model.model_.variables, before, strict=True):
         np.testing.assert_array_equal(one, value)
     np.testing.assert_array_equal(model.sample_y(X, 2), sampled)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preprocess", ["auto", "median"])
+def test_dates_as_objects_durations_and_complex_numbers(preprocess):
+    frame = pd.DataFrame({"a": np.arange(float(N)), "when": pd.date_range("2024-01-01", periods=N)})
+    y = np.arange(float(N))
+
+    def fitted(column):
+        model = BNNRegressor((4,), preprocess=preprocess, **SMALL)
+        return model.fit(frame.assign(when=column), y)
+
+    X = fitted(frame["when"]).predict(frame)
+    np.testing.assert_array_equal(fitted(frame["when"].dt.date).predict(frame), X)
+    with pytest.raises(ValueError, match="durations; convert them to numbers"):
+        fitted(pd.to_timedelta(np.arange(N), unit="D"))
+    with pytest.raises(ValueError, match=r"complex|Complex"):
+        fitted(np.arange(N) + 1j)

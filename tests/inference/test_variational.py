@@ -231,6 +231,24 @@ def test_a_target_from_a_joint_distribution():
     assert abs(mass - likelihood.mean()) < 5 * likelihood.std() / math.sqrt(200_000)
 
 
+@pytest.mark.parametrize("counts", [(1.0, 2.0), (1.0, 2.0, 3.0)])
+def test_a_target_of_probabilities_has_the_evidence_of_its_counts(counts):
+    """Counts given probabilities from a Dirichlet: their evidence is known."""
+    tfd = tfp.distributions
+    alpha, total = np.arange(2.0, 2.0 + len(counts)), sum(counts)
+    joint = tfd.JointDistributionNamed(
+        {"p": tfd.Dirichlet(alpha), "x": lambda p: tfd.Multinomial(np.float64(total), probs=p)}
+    )
+    target = Target.from_joint_distribution(joint, {"x": np.array(counts)})
+    grid = np.linspace(-12.0, 12.0, 401)
+    axes = np.meshgrid(*[grid] * target.size)
+    theta = tf.constant(np.stack(axes, axis=-1).reshape(-1, target.size))
+    cell = (grid[1] - grid[0]) ** target.size
+    evidence = np.log(np.sum(np.exp(target.log_prob(theta))) * cell)
+    exact = tfd.DirichletMultinomial(np.float64(total), alpha).log_prob(np.array(counts))
+    np.testing.assert_allclose(evidence, exact, rtol=1e-4)
+
+
 def test_dropout_sets_units_to_zero(rng):
     layers = [DenseLayer(2, 3, Prior()), tf.nn.tanh, DenseLayer(3, 2, Prior())]
     model = DeepGP(layers, gpflow.likelihoods.Gaussian(), num_data=5)

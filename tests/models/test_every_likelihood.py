@@ -20,6 +20,7 @@ from gpflow.kernels import Matern32
 import gpflow_gi as gi
 from gpflow_gi.core.random import standard_normal
 from gpflow_gi.models import integration
+from gpflow_gi.models.targets import check_targets
 
 S, M, N, D = 3, 2, 4, 2
 
@@ -354,3 +355,34 @@ def test_chunks_of_predictions_count_the_points_of_integrals(rng: np.random.Gene
     assert model.width() == 2 * 400
     model = deep_gp(TESTED[gl.Softmax][0], rng)
     assert model.width() == 3 * 100
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "right", "wrong"),
+    [
+        (gl.Bernoulli, ([0, 1], [1, 1], [-1, 1]), ([1, 2], [-1, 0], [0.5, 1])),
+        (gl.Poisson, ([0, 3],), ([-1, 2], [0.5, 1])),
+        (gl.Exponential, ([0, 0.5],), ([-0.1, 1],)),
+        (gl.Gamma, ([0.1, 5],), ([0, 1],)),
+        (gl.Beta, ([0.1, 0.9],), ([0, 0.5], [0.5, 1.5])),
+    ],
+)
+def test_values_without_a_density_are_refused(likelihood, right, wrong):
+    for values in (*right, [right[0][1], np.nan]):
+        check_targets(likelihood(), np.array(values, float)[:, None], 1, missing=True)
+    for values in wrong:
+        with pytest.raises(ValueError, match=f"{likelihood.__name__} takes .* as targets, but Y"):
+            check_targets(likelihood(), np.array(values, float)[:, None], 1)
+
+
+@pytest.mark.parametrize("df", [0.8, 2.0, 3.0])
+def test_a_student_t_of_few_degrees_of_freedom_has_no_variance(df, rng):
+    q = gi.posteriors.LocalInducing(rng.normal(size=(4, 2)), 1)
+    layer = gi.layers.GPLayer(gpflow.kernels.SquaredExponential(), 1, q)
+    model = gi.models.DeepGP([layer], gl.StudentT(scale=0.5, df=df), num_data=5)
+    X = rng.normal(size=(3, 2))
+    expected = 1.0 + 0.25 * 3.0 if df == 3.0 else np.inf
+    for one in (model, model.posterior(2)):
+        mean, variance = one.predict_y(X)
+        np.testing.assert_allclose(variance, np.full((3, 1), expected), rtol=1e-12)
+        assert np.all(np.isfinite(mean))

@@ -9,8 +9,9 @@ import pytest
 import tensorflow as tf
 from gpflow.keras import tf_keras
 
+from gpflow_gi.architectures import build_deep_gp
 from gpflow_gi.core.validation import check_data
-from gpflow_gi.training import augmented
+from gpflow_gi.training import augmented, fit
 from gpflow_gi.training.minibatches import check_num_data
 
 from .models import LinearModel, linear_data, svgp, train
@@ -207,3 +208,43 @@ def test_an_optimizer_of_other_variables():
     train(LinearModel(20), (X, Y), steps=1, optimizer=optimizer)
     with pytest.raises(ValueError, match="used before for other variables"):
         train(LinearModel(20), (X, Y), steps=1, optimizer=optimizer)
+
+
+@pytest.mark.slow
+def test_averages_of_the_optimizer_are_the_result(tmp_path):
+    points = np.linspace(-1.0, 1.0, 8)[:, None]
+    data = points, np.sin(points)
+
+    def trained(steps=20, folder=None, **averages):
+        model = build_deep_gp(*data, num_inducing=3, num_layers=1)
+        optimizer = tf_keras.optimizers.SGD(0.01, **averages)
+        options = {"optimizer": optimizer, "checkpoint_dir": folder, "progress": False}
+        fit(model, data, steps=steps, **options)
+        return model, optimizer
+
+    averaged = {"use_ema": True, "ema_momentum": 0.5}
+    model, optimizer = trained(**averaged)
+    means = optimizer._model_variables_moving_average
+    for variable, mean in zip(model.trainable_variables, means, strict=True):
+        np.testing.assert_array_equal(variable, mean)
+    assert trained()[0].likelihood.variance != model.likelihood.variance
+    # A checkpoint has the parameters, from which training goes on.
+    trained(10, tmp_path, **averaged)
+    for one, other in zip(
+        trained(20, tmp_path, **averaged)[0].variables, model.variables, strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("dtype", [int, float, np.int32])
+def test_labels_of_a_softmax_in_a_sparse_gp(dtype):
+    rows = np.random.default_rng(0).normal(size=(12, 2))
+    labels = np.arange(12)[:, None] % 3
+    model = gpflow.models.SVGP(
+        gpflow.kernels.SquaredExponential(),
+        gpflow.likelihoods.Softmax(3),
+        rows[:4].copy(),
+        num_latent_gps=3,
+        num_data=12,
+    )
+    assert fit(model, (rows, labels.astype(dtype)), steps=2, progress=False).step == 2

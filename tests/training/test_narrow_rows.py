@@ -1,5 +1,6 @@
 """Rows in their own type train as their standardised copies in float64 do."""
 
+import gpflow
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -132,3 +133,38 @@ def test_errors(rng):
             gi.fit(model(), rows, steps=steps, progress=False)
     with pytest.raises(ValueError, match="augment is for images"):
         gi.fit(model(), NarrowRows(X, Y), steps=1, progress=False, augment=lambda X, seed: X)
+
+
+def test_targets_that_cannot_be_standardised(rng, monkeypatch):
+    monkeypatch.setattr(gi.training.narrow_rows, "_ROWS_AT_ONCE", 7)
+    X, Y = counts(rng)
+    for likelihood, targets, wrong in (
+        (gpflow.likelihoods.Bernoulli(), Y > 0, 2),
+        (gpflow.likelihoods.Poisson(), np.abs(Y), -1),
+    ):
+        own = model()
+        own.likelihood = likelihood
+        with pytest.raises(ValueError, match=r"takes targets as they are: .*_targets=False"):
+            gi.fit(own, NarrowRows(X, targets), steps=1, progress=False)
+        rows = NarrowRows(X, targets, standardise_targets=False)
+        assert gi.fit(own, rows, steps=1, batch_size=5, progress=False).step == 1
+        targets = targets.astype(np.int8)
+        targets[-1] = wrong
+        rows = NarrowRows(X, targets, standardise_targets=False)
+        with pytest.raises(ValueError, match="as targets, but Y holds values from"):
+            gi.fit(own, rows, steps=1, batch_size=5, progress=False)
+    with pytest.raises(TypeError, match="standardise_inputs must be True or False"):
+        NarrowRows(X, Y, standardise_inputs="no")
+
+
+def test_large_means_keep_their_digits_in_float32(rng):
+    times = (1_700_000_000_000 + rng.permutation(3_600_000)[:50]).astype(np.int64)[:, None]
+    rows = NarrowRows(times, 1e6 + 0.01 * rng.normal(size=(50, 1)))
+    expected = [part.astype(np.float32) for part in rows.standardised(slice(None))]
+    with gpflow.config.as_context():
+        gpflow.config.set_default_float(np.float32)
+        for part, same in zip(rows.standardised(slice(None)), expected, strict=True):
+            assert part.dtype == np.float32
+            np.testing.assert_array_equal(part, same)
+    np.testing.assert_allclose(expected[0].std(), 1.0, rtol=1e-6)
+    assert len(np.unique(expected[0])) == 50
