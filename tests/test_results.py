@@ -1481,13 +1481,63 @@ def test_fresh_splits(forms):
     assert said in WORDS and all(found["log_density"] > 0)
 
 
-def test_what_is_said_of_a_sweep_that_is_not_complete():
-    records = pd.read_csv(RESULTS / "twenty" / "records.csv")
-    splits = records.groupby("dataset")["split"].unique().map(sorted).to_dict()
-    assert splits == {"wine": [5, 6, 7, 8], "yacht": [5, 6, 7]}
-    methods = records.groupby("dataset")["method"].nunique()
-    assert methods.to_dict() == {"wine": 2, "yacht": 14}
-    assert (records.groupby(["dataset", "method"])["split"].nunique() >= 3).all()
+@pytest.fixture(scope="module")
+def twenty():
+    return script("twenty", "table.py")
+
+
+def test_the_sets_with_twenty_splits(twenty):
+    methods = twenty.complete()
+    assert list(methods) == ["yacht"] and len(methods["yacht"]) == 14
+    assert set(methods["yacht"]) == set(twenty.LIST) - {"dgp-local-5-zero"}
+    assert set(twenty.LIST) <= set(METHODS)
+    assert f"--datasets yacht --methods {','.join(methods['yacht'])} --splits 0:20" in WORDS
+    assert "So far yacht alone has all of them." in WORDS
+    records = pd.read_csv(RESULTS / "twenty" / "records.csv").query("dataset != 'yacht'")
+    assert records.groupby("dataset")["split"].unique().map(sorted).to_dict() == {
+        "wine": [5, 6, 7, 8]
+    }
+    assert "Splits 5 to 8 of wine with the two forms of the table" in WORDS
+    fresh = twenty.trials().loc["yacht"].query("split >= 5")
+    assert fresh.index.get_level_values("split").nunique() == len(twenty.FRESH) == 15
+
+
+def test_what_is_said_of_twenty_splits_of_yacht(twenty):
+    of_set = twenty.trials().loc["yacht"]
+    found = twenty.comparisons().set_index(["method", "metric"])
+    two, three = (found.loc[f"dgp-global-{depth}", "elbo"].iloc[0] for depth in (2, 3))
+    assert two["p"] < 0.05 < three["p"] and two["gap"] < 0
+    assert f"`dgp-local-2` on {15 - two['ahead']} of 15 splits. With three layers" in WORDS
+    sd = of_set["elbo"].groupby("method").std().map("{:.3f}".format)
+    local, ours = ([sd[f"dgp-{kind}-{depth}"] for depth in (2, 3)] for kind in ("local", "global"))
+    said = (
+        f"are {local[0]} and {local[1]} (two and three layers), those of global ones {ours[0]} and"
+    )
+    assert f"{said} {ours[1]}." in WORDS
+    densities = of_set["log_density"].unstack("split")
+    ensemble = densities.loc["bnn-ensemble"]
+    first, all_of_them = f"{ensemble[range(5)].mean():.3f}", f"{ensemble.mean():.3f}"
+    said = f"{first} in the mean test log density over splits 0 to 4, and {all_of_them} over all"
+    assert f"{said} twenty. It is below -1 on {(ensemble < -1).sum()} of the 20." in WORDS
+    assert f"the ensembles' mean is {all_of_them}, in place of {first} over five;" in WORDS
+    means = densities.mean(axis=1).sort_values(ascending=False)
+    four = ["bnn-factorised", "bnn-local", "bnn-global", "bnn-factorised-global"]
+    assert (means["bnn-ensemble"] > means[four]).all()
+    ranks = densities.rank(ascending=False).mean(axis=1).sort_values()
+    assert list(ranks.index[:3]) == ["dgp-local-2", "dgp-global-3", "gp"]
+    assert list(means.index[:3]) == ["dgp-global-3", "dgp-local-2", "gp"]
+    crps = of_set["crps"].groupby("method").mean()[list(ranks.index[:3])]
+    assert f"Their CRPS are {listed(f'{value:.3f}' for value in crps)}." in WORDS
+    ahead = {
+        other: [
+            int((of_set[metric]["bnn-global"] > of_set[metric][other]).sum())
+            for metric in ("elbo", "log_density")
+        ]
+        for other in ("bnn-local", "bnn-factorised")
+    }
+    assert ahead["bnn-local"] == [20, 20]
+    said = "ahead of factorised weights on {} and on {}.".format(*ahead["bnn-factorised"])
+    assert f"on all twenty splits, in the bound and in the test log density, and {said}" in WORDS
 
 
 def test_a_test_that_allows_for_shared_rows(forms):

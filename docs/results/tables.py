@@ -29,7 +29,7 @@ def computed() -> dict[str, str]:
     networks, variants = script("standard/networks.py"), script("standard/variants.py")
     rates, coverage = script("rates/table.py"), script("standard/coverage.py")
     five, doubled = script("standard/five_layers.py"), script("doubled/table.py")
-    chains = script("chains/table.py")
+    chains, twenty = script("chains/table.py"), script("twenty/table.py")
     steps, settings = doubled.compared(), script("settings/table.py")
     several, first, two, three = figures.several_splits, figures.first_splits, *figures.DEPTHS
     of_figures = {
@@ -86,6 +86,8 @@ def computed() -> dict[str, str]:
         "The test log density of networks over five splits:": networks.markdown(
             networks.table_of("log_density")
         ),
+        "Means over splits 0 to 19 of yacht, and their standard errors.": twenty.means("yacht"),
+        "Differences on splits 5 to 19.": twenty.compared(),
         "Published means, and ours over five splits": chains.over_sparse_gp_markdown(),
         "on the first split of chains and": chains.first_split_markdown(),
         "Differences of the two terms,": chains.gains_markdown(),
