@@ -268,12 +268,15 @@ def tensor_with_missing(name: str, value: Any) -> tf.Tensor:
 def check_float_type(model: Any) -> None:
     """Check that a model is of GPflow's default float type, to which data are converted.
 
-    :param model: a module; only its first parameter is looked at.
+    :param model: a module; its first parameter of floats is looked at.
     :raises ValueError: if GPflow's default has changed since the model was built.
     """
     import gpflow
 
-    parts = model._flatten(predicate=lambda part: isinstance(part, gpflow.Parameter))
+    def is_float(part: Any) -> bool:
+        return isinstance(part, gpflow.Parameter) and part.dtype.is_floating
+
+    parts = model._flatten(predicate=is_float)
     first = next(iter(parts), None)
     default = np.dtype(gpflow.default_float())
     if first is not None and first.dtype.as_numpy_dtype != default.type:

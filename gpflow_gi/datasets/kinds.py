@@ -58,11 +58,11 @@ def find_kinds(
         if cells.are_nested(raw):
             text = "lists or records, from which no inputs are made"
             found: Any = Problem(name, text=text, remedies=("drop the column",))
+        elif name in categories or raw.dtype == "category":
+            found = _category(name, raw, max_categories)
         elif raw.dtype.kind in "mc":
             text, remedies = _NO_NUMBERS[raw.dtype.kind]
             found = Problem(name, text=text, remedies=remedies)
-        elif name in categories or raw.dtype == "category":
-            found = _category(name, raw, max_categories)
         elif cells.is_numeric(raw):
             found = Column(name)
         elif raw.dtype.kind == "M":

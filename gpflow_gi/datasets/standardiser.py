@@ -46,6 +46,9 @@ class Standardiser:
         values = finite_floats("values", values)
         if values.ndim == 0:
             raise ValueError("values must have shape [N, D], but is one number.")
+        if weights is not None:
+            weights = _checked_weights(weights, len(values))
+            values, weights = values[weights > 0], weights[weights > 0]
         # Via [0, 1], where no square overflows or underflows, and where a constant column is
         # exactly constant: the mean of many 0.1 is not 0.1.
         with np.errstate(over="ignore"):
@@ -55,15 +58,15 @@ class Standardiser:
                 f"The differences within a column overflow in {values.dtype.name}: its values "
                 f"range from {values.min():g} to {values.max():g}. Use another unit."
             )
-        constant = is_rounding(span, np.abs(values).max(axis=0), values.dtype)
+        # Such as 0.3 and 0.1 + 0.2. Values of a narrower type are taken as they are.
+        eps = np.finfo(np.float64).eps if values.dtype == np.float64 else 0.0
+        constant = np.asarray(span <= 10 * eps * np.abs(values).max(axis=0))
         unit = (values - low) / np.where(span == 0, 1.0, span)
         if weights is None:
             mean, deviation = unit.mean(axis=0), unit.std(axis=0)
         else:
-            weights = _checked_weights(weights, len(values))
             mean = np.average(unit, axis=0, weights=weights)
             deviation = np.sqrt(np.average(np.square(unit - mean), axis=0, weights=weights))
-            constant |= deviation == 0  # in the rows that have weight
         return cls(low + span * mean, np.where(constant, 1.0, span * deviation), constant)
 
     @classmethod
@@ -131,17 +134,6 @@ class Standardiser:
                 f"shape {list(values.shape)}."
             )
         return values
-
-
-def is_rounding(spread: Array, largest: Array, dtype: Any) -> NDArray[np.bool_]:
-    """True where numbers differ by no more than the rounding of the computation that made them.
-
-    :param spread: the differences, [D].
-    :param largest: the magnitudes of the numbers, [D].
-    :param dtype: their type; whole numbers have no rounding.
-    """
-    eps = np.finfo(dtype).eps if np.dtype(dtype).kind == "f" else 0.0
-    return np.asarray(spread <= 10.0 * eps * largest)
 
 
 def _checked_weights(weights: Any, num_rows: int) -> Array:

@@ -182,7 +182,11 @@ class Estimator(BaseEstimator):
     def _architecture(self) -> dict[str, Any]:
         """The parameters from which the model is built."""
         parameters = self.get_params(deep=False)
-        return {name: value for name, value in parameters.items() if name not in OF_TRAINING}
+        return {
+            name: [*value] if isinstance(value, list) else value
+            for name, value in parameters.items()
+            if name not in OF_TRAINING
+        }
 
     def _check_unchanged(self) -> None:
         """Check that the model is still what the parameters say.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gpflow
+import numpy as np
 import tensorflow as tf
 
 from ..core.random import as_seed
@@ -75,12 +76,15 @@ class Target(tf.Module):
         # The density of a point of a simplex is that of K - 1 of its coordinates. The bijector has
         # the volume of the simplex in R^K, which is sqrt(K) times as large.
         constant = 0.0
+        zeros = tf.nest.map_structure(
+            lambda shape: tf.zeros([1, *tf.TensorShape(shape)], gpflow.default_float()), shapes
+        )
         for real, event in zip(
-            tf.nest.flatten(shapes), tf.nest.flatten(pinned.event_shape), strict=True
+            tf.nest.flatten(zeros), tf.nest.flatten(bijector.forward(zeros)), strict=True
         ):
-            real, event = tf.TensorShape(real), tf.TensorShape(event)
-            if real.rank == event.rank and real != event:
-                constant -= 0.5 * math.log(event[-1]) * event[:-1].num_elements()
+            is_narrower = real.shape.rank == event.shape.rank > 1 and real.shape != event.shape
+            if is_narrower and np.allclose(tf.reduce_sum(event, axis=-1), 1.0, rtol=1e-5):
+                constant -= 0.5 * math.log(event.shape[-1]) * event.shape[:-1].num_elements()
         flat_shapes = [tf.TensorShape(shape) for shape in tf.nest.flatten(shapes)]
         sizes = [shape.num_elements() for shape in flat_shapes]
 

@@ -212,7 +212,7 @@ class GPLayer(InducingSamples, Layer):
         if self.mean_function is None:
             return tf.zeros([], X.dtype)
         m = self.mean_function(flatten_rows(X))
-        if m.shape.rank != 2:
+        if len(m.shape) != 2:
             raise ValueError(
                 f"The mean function must turn [N, {X.shape[-1]}] into [N, {self.output_dim}], but "
                 f"gives shape {list(m.shape)}."

@@ -89,15 +89,18 @@ def log_expected_power(
 def predict_mean_and_var(
     likelihood: Likelihood, X: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor, seed: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Moments of y_n: two of [N, Q] or [S, N, Q]."""
-    if has_infinite_variance(likelihood):
-        return mean, tf.fill(tf.shape(mean), tf.constant(np.inf, mean.dtype))
-    return _per_sample(likelihood, "predict_mean_and_var", X, mean, variance, None, seed)
+    """Moments of y_n: two of [N, Q] or [S, N, Q].
 
-
-def has_infinite_variance(likelihood: Likelihood) -> bool:
-    """True for a Student t with at most two degrees of freedom, where GPflow's formula is wrong."""
-    return isinstance(likelihood, StudentT) and float(likelihood.df) <= 2.0
+    The variance of a Student t with at most two degrees of freedom is infinite.
+    """
+    if not isinstance(likelihood, StudentT):
+        return _per_sample(likelihood, "predict_mean_and_var", X, mean, variance, None, seed)
+    infinity = tf.constant(np.inf, mean.dtype)
+    if isinstance(likelihood.df, int | float) and likelihood.df <= 2:
+        return mean, tf.fill(tf.shape(mean), infinity)
+    # GPflow's formula holds above two.
+    mean, variance = _per_sample(likelihood, "predict_mean_and_var", X, mean, variance, None, seed)
+    return mean, tf.where(tf.cast(likelihood.df, mean.dtype) > 2, variance, infinity)
 
 
 def log_prob(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
-from gpflow.likelihoods import Gaussian, Likelihood
+from gpflow.likelihoods import Gaussian, Likelihood, StudentT
 
 from ..core.random import fold_in
 from . import integration, mixture
@@ -144,9 +145,11 @@ def log_density_of_correlated_y(
 def finite_values(
     likelihood: Likelihood, reduce: Reduce, values: tuple[tf.Tensor, ...]
 ) -> tuple[tf.Tensor, ...]:
-    """Those of the predictions that must be finite: not a variance that is infinite."""
-    is_of_y = reduce in (moments_of_y, components_of_y)
-    return values[:1] if is_of_y and integration.has_infinite_variance(likelihood) else values
+    """The predictions, with zeros where a variance may be infinite, as that of a Student t."""
+    if not (reduce in (moments_of_y, components_of_y) and isinstance(likelihood, StudentT)):
+        return values
+    mean, variance = values
+    return mean, tf.where(variance == np.inf, tf.zeros_like(variance), variance)
 
 
 OF_OUTPUTS: tuple[Reduce, ...] = (moments_of_outputs, log_density_of_correlated_y)

@@ -115,34 +115,45 @@ def _check_labels(likelihood: Likelihood, Y: tf.Tensor) -> None:
 
 def _are_labels(Y: np.ndarray) -> bool:
     # GPflow takes 1 for one class, and every other number for the other one.
-    return bool(np.isin(Y, [0, 1]).all() or np.isin(Y, [-1, 1]).all())
+    known = np.isnan(Y)
+    return all(
+        np.all(np.isin(column, [0, 1]) | missing) or np.all(np.isin(column, [-1, 1]) | missing)
+        for column, missing in zip(Y.T, known.T, strict=True)
+    )
 
 
 _VALUES: dict[type[Likelihood], tuple[str, Callable[[np.ndarray], bool]]] = {
     Bernoulli: ("0 and 1, or -1 and 1", _are_labels),
-    Poisson: ("whole numbers of at least 0", lambda Y: bool(np.all((Y >= 0) & (Y % 1 == 0)))),
-    Exponential: ("numbers of at least 0", lambda Y: bool(np.all(Y >= 0))),
-    Gamma: ("positive numbers", lambda Y: bool(np.all(Y > 0))),
-    Beta: ("numbers between 0 and 1, these left out", lambda Y: bool(np.all((Y > 0) & (Y < 1)))),
+    Poisson: ("whole numbers of at least 0", lambda Y: not np.any((Y < 0) | (Y % 1 > 0))),
+    Exponential: ("numbers of at least 0", lambda Y: not np.any(Y < 0)),
+    Gamma: ("positive numbers", lambda Y: not np.any(Y <= 0)),
+    Beta: ("numbers between 0 and 1, these left out", lambda Y: not np.any((Y <= 0) | (Y >= 1))),
 }
-"""Values that targets may have, in words and as a function; other likelihoods take all numbers, or
-labels. Densities of GPflow are wrong, without an error, for other values."""
+"""Values that targets may have, in words and as a function of Y, in which NaN is missing. Densities
+of GPflow are wrong, without an error, for other values. Parts of a SwitchedLikelihood and densities
+of a user's own are not checked."""
 
 
 def _check_values(likelihood: Likelihood, Y: tf.Tensor) -> None:
     """Check that the likelihood is a density, or a probability, of such targets."""
     for kind, (words, fits) in _VALUES.items():
-        if isinstance(likelihood, kind) and tf.executing_eagerly():
+        if tf.executing_eagerly() and _has_density_of(likelihood, kind):
             values = Y.numpy()
-            values = values[~np.isnan(values)]
-            if not fits(values):
+            if values.size and not fits(values):
                 raise ValueError(
                     f"{type(likelihood).__name__} takes {words} as targets, but Y holds values "
-                    f"from {values.min():g} to {values.max():g}."
+                    f"from {np.nanmin(values):g} to {np.nanmax(values):g}."
                 )
+
+
+def _has_density_of(likelihood: Likelihood, kind: Any) -> bool:
+    """True for a class of GPflow, and for one derived from it with the same density."""
+    own: Any = type(likelihood)
+    return isinstance(likelihood, kind) and own._scalar_log_prob is kind._scalar_log_prob
 
 
 def takes_any_number(likelihood: Likelihood) -> bool:
     """False if targets are labels, counts, or numbers in a range, which cannot be standardised."""
-    others = (MultiClass, Softmax, Ordinal, SwitchedLikelihood, *_VALUES)
-    return not isinstance(likelihood, others)
+    if isinstance(likelihood, MultiClass | Softmax | Ordinal | SwitchedLikelihood):
+        return False
+    return not any(_has_density_of(likelihood, kind) for kind in _VALUES)

@@ -105,12 +105,12 @@ def reliability_diagram(
     :param ax: where to draw; None means the current axes.
     :return: the axes.
     :raises ValueError: if shapes do not match, if a value is not a number, or if edges do not rise
-        from 0 to 1.
+        within [0, 1].
     """
     ax = axes_or_current(ax)
     edges = column("edges", edges)
-    if edges[0] != 0 or edges[-1] != 1 or np.any(np.diff(edges) <= 0):
-        raise ValueError(f"edges must rise from 0 to 1, but go from {edges[0]:g} to {edges[-1]:g}.")
+    if not (edges.min() >= 0 and edges.max() <= 1 + 1e-9 and np.all(np.diff(edges) > 0)):
+        raise ValueError(f"edges must rise, within [0, 1], but are {edges}.")
     confidence, accuracy = real_array("confidence", confidence), real_array("accuracy", accuracy)
     if not confidence.shape == accuracy.shape == (len(edges) - 1,):
         raise ValueError(

@@ -167,4 +167,5 @@ def fit(
         run.train()
         if run.record.shortcoming:
             warnings.warn(run.record.shortcoming, ConvergenceWarning, stacklevel=2)
+    run.finish()
     return run.record

@@ -18,7 +18,6 @@ from ..core.validation import (
     real_array,
     true_or_false,
 )
-from ..datasets.standardiser import is_rounding
 
 _ROWS_AT_ONCE, _MOST_FIRST = 100_000, 1000
 
@@ -181,4 +180,4 @@ def _moments(rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float6
     first = rows[0].astype(np.float64)  # which makes a constant column exactly constant
     mean = first + mean_of(lambda part: part - first)
     scale = np.sqrt(mean_of(lambda part: (part - mean) ** 2))
-    return mean, np.where(is_rounding(scale, np.abs(mean), rows.dtype), 1.0, scale)
+    return mean, np.where(scale == 0.0, 1.0, scale)

@@ -239,8 +239,12 @@ class Run:
         if not self._objective.auxiliary_variables:
             self.record.shortcoming = shortcoming_of(self.record, self._num_rows)
         self._save()
-        # Where the optimizer keeps averages of the parameters (use_ema), these are the result. A
-        # checkpoint has the parameters themselves, with which training goes on.
+
+    def finish(self) -> None:
+        """Take the averages of the parameters, where the optimizer keeps them (use_ema).
+
+        A checkpoint has the parameters themselves, with which training goes on.
+        """
         self._optimizer.finalize_variable_values(self._steps.variables)
 
     def _has_converged(self) -> bool:

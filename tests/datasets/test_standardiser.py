@@ -61,6 +61,8 @@ def test_a_column_that_is_constant_up_to_rounding():
     np.testing.assert_array_equal(scaling.transform([[0.3 + 1e-9], [7.0]]), [[0.0], [0.0]])
     narrow = Standardiser.fit(0.3 + 1e-12 * np.arange(5.0)[:, None])
     assert not narrow.constant.any()
+    for years in (np.float16([[2010], [2024]]), np.float32([[1e6], [1e6 + 1]])):
+        np.testing.assert_array_equal(Standardiser.fit(years).transform(years), [[-1.0], [1.0]])
 
 
 @pytest.mark.parametrize(
@@ -82,3 +84,8 @@ def test_a_column_may_be_constant_in_the_rows_with_weight():
     scaling = Standardiser.fit(np.array([[1.0, 1.0], [1.0, 2.0], [5.0, 9.0]]), [1.0, 1.0, 0.0])
     np.testing.assert_array_equal(scaling.constant, [True, False])
     np.testing.assert_allclose(scaling.scale, [1.0, 0.5])
+    rng = np.random.default_rng(0)
+    for value, other in rng.normal(size=(50, 2)):
+        weights = np.append(rng.uniform(size=6), 0.0)
+        scaling = Standardiser.fit(np.append([value] * 6, other)[:, None], weights)
+        assert scaling.constant.all() and scaling.scale == 1.0

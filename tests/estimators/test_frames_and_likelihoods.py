@@ -370,6 +370,11 @@ def test_a_warm_start_refuses_what_the_model_is_not_built_with():
     assert network.set_params(widths=[4]).fit(X, y).model_ is network.model_
     with pytest.raises(ValueError, match=r"widths must be that .*, \(4,\), but is \(4, 4\)"):
         network.set_params(widths=(4, 4)).fit(X, y)
+    widths = [4]
+    network = BNNRegressor(widths, warm_start=True, **SMALL).fit(X, y)
+    widths.append(4)
+    with pytest.raises(ValueError, match="widths must be that"):
+        network.fit(X, y)
 
 
 @pytest.mark.slow

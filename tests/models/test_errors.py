@@ -465,3 +465,11 @@ def test_a_model_of_another_float_type_than_the_default(tmp_path):
                 call()
     assert not list(tmp_path.iterdir())
     np.testing.assert_array_equal(model.predict_f(X, seed=0)[0], before)
+
+
+def test_float_types_are_those_of_floats_and_means_may_be_arrays():
+    kernel = SquaredExponential()
+    kernel.a_number = gpflow.Parameter(2, dtype=tf.int32)
+    ones = gp_layer(1, Prior(), kernel, mean_function=lambda X: np.ones((X.shape[0], 1)))
+    model = DeepGP([ones], Gaussian(), num_data=N)
+    np.testing.assert_array_equal(model.predict_f(Z[:2])[0], np.ones((2, 1)))

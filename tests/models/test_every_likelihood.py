@@ -375,6 +375,31 @@ def test_values_without_a_density_are_refused(likelihood, right, wrong):
             check_targets(likelihood(), np.array(values, float)[:, None], 1)
 
 
+class SoftLabels(gl.Bernoulli):
+    def _scalar_log_prob(self, X, F, Y):
+        p = self.invlink(F)
+        return Y * tf.math.log(p) + (1 - Y) * tf.math.log1p(-p)
+
+
+def test_values_are_those_of_each_column_and_of_gpflows_densities():
+    check_targets(gl.Bernoulli(), np.array([[0.0, -1.0], [1.0, 1.0]]), 2)
+    check_targets(gl.Bernoulli(), np.zeros((0, 1)), 1)
+    check_targets(SoftLabels(), np.array([[0.3]]), 1)
+
+
+@pytest.mark.parametrize("df", [gpflow.Parameter(3.0), gpflow.Parameter(1.5), [3.0, 2.0]])
+def test_degrees_of_freedom_that_are_trained_or_differ(df, rng):
+    q = gi.posteriors.LocalInducing(rng.normal(size=(4, 2)), 2)
+    layer = gi.layers.GPLayer(gpflow.kernels.SquaredExponential(), 2, q)
+    likelihood = gl.StudentT(scale=0.5, df=df if isinstance(df, gpflow.Parameter) else np.array(df))
+    model = gi.models.DeepGP([layer], likelihood, num_data=5)
+    df = np.broadcast_to(df, 2)
+    with np.errstate(divide="ignore"):
+        expected = np.where(df > 2, 1.0 + 0.25 * df / (df - 2.0), np.inf)
+    variance = model.predict_y(rng.normal(size=(3, 2)))[1]
+    np.testing.assert_allclose(variance, np.tile(expected, (3, 1)), rtol=1e-12)
+
+
 @pytest.mark.parametrize("df", [0.8, 2.0, 3.0])
 def test_a_student_t_of_few_degrees_of_freedom_has_no_variance(df, rng):
     q = gi.posteriors.LocalInducing(rng.normal(size=(4, 2)), 1)

@@ -81,6 +81,6 @@ def test_a_reliability_diagram_has_a_bar_for_each_bin_that_is_not_empty(ax):
 
 
 @pytest.mark.parametrize("edges", [[0, 0, 1], [1, 2, 3], [1, 0.5, 0]])
-def test_edges_of_bins_rise_from_zero_to_one(ax, edges):
-    with pytest.raises(ValueError, match="edges must rise from 0 to 1"):
+def test_edges_of_bins_rise_within_zero_and_one(ax, edges):
+    with pytest.raises(ValueError, match="edges must rise"):
         plotting.reliability_diagram(edges, [0.2, 0.7], [0.1, 0.8], ax)

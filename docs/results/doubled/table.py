@@ -2,8 +2,8 @@
 
 python docs/results/doubled/table.py
 
-Reads records.csv here, in ../standard and in ../rates, and prints the tables of
-docs/results/training.md.
+Reads records.csv here, in the folder longer, in ../standard and in ../rates, and prints the tables
+of docs/results/training.md.
 """
 
 import itertools
@@ -126,6 +126,32 @@ def markdown_of_leads(table: pd.DataFrame) -> str:
     return pipe_table(["", *heads], rows)
 
 
+def longer() -> pd.DataFrame:
+    """Bounds after each number of steps: an index of dataset and method, a column for each.
+
+    Of the methods that were trained for more than twice the steps.
+    """
+    table = pd.read_csv(HERE / "longer" / "records.csv")
+    assert (table["status"] == "done").all() and (table["split"] == 0).all()
+    table = table.assign(steps=table["budget"].str.extract(r"steps=(\d+)")[0].astype(int))
+    wide = table.pivot(index=["dataset", "method"], columns="steps", values="elbo")
+    rates = table.groupby(["dataset", "method"])["learning_rate"].unique()
+    before = compared().set_index("learning_rate", append=True)
+    rows = [(*place, rate) for place, (rate,) in rates.items()]
+    return before.loc[rows, list(STEPS)].droplevel("learning_rate").join(wide)
+
+
+def markdown_of_longer() -> str:
+    """The table of :func:`longer`, as the page has it."""
+    table = longer()
+    rows = [
+        [*place, *("" if pd.isna(bound) else f"{bound:.3f}" for bound in row)]
+        for place, row in table.iterrows()
+    ]
+    return pipe_table(["", "method", *map(str, table.columns)], rows, num_names=2)
+
+
 if __name__ == "__main__":
     found = compared()
     print(markdown(found), markdown_of_other_forms(found), markdown_of_leads(found), sep="\n\n")
+    print(markdown_of_longer())

@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 SPLITS = range(20)
 
 FRESH = range(5, 20)
-"""Splits that had no part in the choice of learning rates, nor of any form of the methods."""
+"""Splits that had no part in the choice of learning rates."""
 
 METRICS = {"elbo": "bound per row", "log_density": "test log density", "crps": "CRPS"}
 
