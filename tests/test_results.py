@@ -2813,6 +2813,25 @@ def test_twice_the_steps(doubled):
     assert f"The others change by at most {rest.drop(more.index).abs().max():.3f}." in WORDS
 
 
+def test_more_steps_on_yacht(doubled):
+    table = doubled.longer().loc["yacht"]
+    steps = (10000, 20000, 40000, 80000)
+    assert list(table.columns) == list(steps) and table.notna().all(axis=None)
+    order = ["dgp-global-2-whitened", "dgp-local-2", "dgp-global-2"]
+    for column in steps:
+        assert list(table[column].sort_values(ascending=False).index) == order
+    gains = table.diff(axis=1)
+    plain = gains.loc["dgp-global-2"]
+    said = f"after 20,000 steps: 40,000 change the bound by {plain[40000]:.3f}, and 80,000 by"
+    assert f"{said} {plain[80000]:.3f} more." in WORDS and max(abs(plain[[40000, 80000]])) < 0.02
+    said = [f"{gain:.3f}" for gain in gains.loc[order[:2], [40000, 80000]].to_numpy().ravel()]
+    text = "whitened ones {} by 40,000 steps and {} by 80,000, local ones {} and {}."
+    assert text.format(*said) in WORDS
+    longest = pd.read_csv(RESULTS / "doubled" / "longer" / "records.csv")
+    minutes = longest[longest["budget"].str.contains("80000")]["seconds"] / 60
+    assert minutes.round().min() == 4 and minutes.round().max() == 8
+
+
 def test_leads_after_twice_the_steps(doubled):
     table = doubled.compared()
     bounds = {steps: doubled.by_method(table[steps]) for steps in doubled.STEPS}

@@ -71,6 +71,7 @@ def computed() -> dict[str, str]:
         "and may gain more below it:": rates.markdown(rates.at_rates("dgp")),
         "Networks on naval:": rates.markdown(rates.at_rates("bnn")),
         "Gains of the bound per row by twice the steps:": doubled.markdown(steps),
+        "The bound per row on the first split, by the number of": doubled.markdown_of_longer(),
         "below the usual three; their bounds and gains:": doubled.markdown_of_other_forms(steps),
         "20,000 steps), in the bound per row of the first": doubled.markdown_of_leads(steps),
         "which were run at one rate, like all other rows with changes:": settings.markdown(
