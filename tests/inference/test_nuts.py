@@ -370,8 +370,12 @@ def with_python_function() -> DeepGP:
         (lambda: nuts(network(), (X * np.nan, Y)), r"X must be finite, but X\[0, 0\] is nan"),
         (lambda: nuts(network(), (X, Y + np.inf)), "Y must be finite"),
         (
+            lambda: nuts(network(), (X, 1e200 * (Y + 1))),
+            "not finite, not even with all weights near zero.* likelihood Gaussian",
+        ),
+        (
             lambda: nuts(network(likelihood=Poisson()), (X, Y - 1)),
-            "not finite, not even with all weights near zero.* likelihood Poisson",
+            "Poisson takes whole numbers of at least 0 as targets, but Y holds values from -1 to",
         ),
         (lambda: nuts(network(), (X, Y), inputs=X[:, :1]), "X has 1 columns"),
         (lambda: nuts(network(), (X, Y), inputs=X[0]), r"inputs must have shape \[any, any\]"),
