@@ -17,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 from gpflow.keras import tf_keras
+from gpflow.likelihoods.base import DEFAULT_NUM_GAUSS_HERMITE_POINTS
 
 from ..core.structure import INTERNAL
 from ..layers.deterministic import keras_layers_in
@@ -115,8 +116,9 @@ class Encoder:
             made_of = {
                 "distribution_class": _variable_of(function, "distribution_class"),
                 "scale_transform": value.scale_transform,
-                "quadrature": value.quadrature,
             }
+            if not _is_default_quadrature(value.quadrature):
+                made_of["quadrature"] = value.quadrature
             return {
                 "made": self._name(type(value), place, "made"),
                 "arguments": self.describe(made_of, place)["dict"],
@@ -215,6 +217,12 @@ def _variable_of(function: Any, name: str) -> Any:
     if name not in variables:  # check_shapes has wrapped it once more
         variables = inspect.getclosurevars(variables["func"]).nonlocals
     return variables[name]
+
+
+def _is_default_quadrature(rule: Any) -> bool:
+    """True for what GPflow makes where no quadrature of two latent functions is given."""
+    is_plain = type(rule) is gpflow.quadrature.NDiagGHQuadrature
+    return is_plain and (rule.dim, rule.n_gh) == (2, DEFAULT_NUM_GAUSS_HERMITE_POINTS)
 
 
 def _is_same(value: Any, default: Any) -> bool:
