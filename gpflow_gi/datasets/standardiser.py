@@ -15,7 +15,7 @@ class Standardiser:
     """The map of every column to mean zero and standard deviation one.
 
     Fit it on the training rows only. A column that is constant there, up to rounding, maps to zero,
-    also a row with another value: the training rows do not give a scale for that value. The
+    also in a row with another value: the training rows do not give a scale for that value. The
     inverse gives the constant. Targets need :meth:`of_targets`: otherwise the value of a constant
     one in other rows would appear to be predicted exactly.
 

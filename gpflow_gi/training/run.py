@@ -349,15 +349,16 @@ def _check_narrow(rows: NarrowRows, model: Any, objective: Any) -> None:
             "NarrowRows has neither weights of rows nor latent variables with free posteriors: "
             "give X and Y as arrays."
         )
-    if not takes_any_number(model.likelihood):
+    likelihood = getattr(model, "likelihood", None)  # a user's own model may have none
+    if likelihood is not None and not takes_any_number(likelihood):
         if rows.standardise_targets:
             raise ValueError(
-                f"A {type(model.likelihood).__name__} likelihood takes targets as they are: give "
+                f"A {type(likelihood).__name__} likelihood takes targets as they are: give "
                 "NarrowRows(X, Y, standardise_targets=False)."
             )
         if hasattr(model, "check_data"):
             for Y in rows.blocks_of_targets():
-                check_targets(model.likelihood, Y, model.output_dim)
+                check_targets(likelihood, Y, model.output_dim)
     if hasattr(model, "check_data"):
         model.check_data(rows.converted(*(part[:1] for part in rows.tensors)))
     if optimal_of(model) is not None:

@@ -144,10 +144,7 @@ def longer() -> pd.DataFrame:
 def markdown_of_longer() -> str:
     """The table of :func:`longer`, as the page has it."""
     table = longer()
-    rows = [
-        [*place, *("" if pd.isna(bound) else f"{bound:.3f}" for bound in row)]
-        for place, row in table.iterrows()
-    ]
+    rows = [[*place, *(f"{bound:.3f}" for bound in row)] for place, row in table.iterrows()]
     return pipe_table(["", "method", *map(str, table.columns)], rows, num_names=2)
 
 

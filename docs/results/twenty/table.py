@@ -116,7 +116,10 @@ def compared() -> str:
         cells = []
         for row in group.itertuples():
             stars = "**" if row.p < 0.05 else ""
-            cells += [f"{stars}{row.gap:.3f} ± {row.error:.3f}{stars}", f"{row.ahead} of 15"]
+            cells += [
+                f"{stars}{row.gap:.3f} ± {row.error:.3f}{stars}",
+                f"{row.ahead} of {len(FRESH)}",
+            ]
         rows.append([dataset, method, other, *cells])
     heads = ["", "method", "minus", "bound per row", "ahead on", "test log density", "ahead on"]
     return pipe_table(heads, rows, num_names=3)
