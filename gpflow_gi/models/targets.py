@@ -130,14 +130,22 @@ _VALUES: dict[type[Likelihood], tuple[str, Callable[[np.ndarray], bool]]] = {
     Beta: ("numbers between 0 and 1, these left out", lambda Y: not np.any((Y <= 0) | (Y >= 1))),
 }
 """Values that targets may have, in words and as a function of Y, in which NaN is missing. Densities
-of GPflow are wrong, without an error, for other values. Parts of a SwitchedLikelihood and densities
-of a user's own are not checked."""
+of GPflow are wrong, without an error, for other values. Densities of a user's own are not
+checked."""
 
 
 def _check_values(likelihood: Likelihood, Y: tf.Tensor) -> None:
     """Check that the likelihood is a density, or a probability, of such targets."""
+    if not tf.executing_eagerly():
+        return  # values are not known yet
+    if isinstance(likelihood, SwitchedLikelihood):
+        for i, part in enumerate(likelihood.likelihoods):
+            rows = tf.boolean_mask(Y[:, :-1], Y[:, -1] == i)
+            _check_labels(part, rows)
+            _check_values(part, rows)
+        return
     for kind, (words, fits) in _VALUES.items():
-        if tf.executing_eagerly() and _has_density_of(likelihood, kind):
+        if _has_density_of(likelihood, kind):
             values = Y.numpy()
             if values.size and not fits(values):
                 raise ValueError(

@@ -199,6 +199,16 @@ def test_a_mixture_finds_two_modes():
     assert float(both.model.elbo(None, 1000, seed=0)) > -0.1
 
 
+def test_every_component_of_a_mixture_has_the_trained_noise(network, data):  # noqa: F811
+    found = variational(network, data, ["mean-field"] * 3, steps=50, train_likelihood=True)
+    trained = found.model.likelihood.variance.numpy()
+    assert trained != pytest.approx(NOISE, rel=0.01)
+    for component in found.model.components:
+        np.testing.assert_array_equal(component.likelihood.variance.numpy(), trained)
+    again = Mixture(found.model.components)  # refuses networks that differ
+    assert float(again.elbo(data, 10, seed=0)) == float(found.model.elbo(data, 10, seed=0))
+
+
 def test_a_target_from_a_joint_distribution():
     """y | m ~ N(m, s^2), m ~ N(0, 1), log s ~ N(0, 1): against the density written out."""
     tfd = tfp.distributions

@@ -375,6 +375,17 @@ def test_values_without_a_density_are_refused(likelihood, right, wrong):
             check_targets(likelihood(), np.array(values, float)[:, None], 1)
 
 
+def test_values_of_each_part_of_a_switched_likelihood():
+    switch = gl.SwitchedLikelihood([gl.Gaussian(), gl.Poisson(), gl.Bernoulli()])
+    check_targets(switch, np.array([[-0.5, 0.0], [3.0, 1.0], [1.0, 2.0]]), 1)
+    for row, words in (([-1.0, 1.0], "Poisson takes whole"), ([0.3, 2.0], "Bernoulli takes 0")):
+        with pytest.raises(ValueError, match=words):
+            check_targets(switch, np.array([[-0.5, 0.0], row]), 1)
+    bins = gl.SwitchedLikelihood([gl.Gaussian(), gl.Ordinal(np.array([0.0, 1.0]))])
+    with pytest.raises(ValueError, match="Ordinal takes labels from 0 to 2"):
+        check_targets(bins, np.array([[-0.5, 0.0], [3.0, 1.0]]), 1)
+
+
 class SoftLabels(gl.Bernoulli):
     def _scalar_log_prob(self, X, F, Y):
         p = self.invlink(F)
