@@ -101,7 +101,8 @@ class DeepGP(LatentBounds):
         :raises ValueError: if the parts do not fit together (the message names the layer), or if a
             number is not a positive integer.
         :raises TypeError: if `layers` is not a list of layers, or `likelihood` is not GPflow's.
-        :warns UserWarning: if there are inducing inputs, but no layer has a global posterior.
+        :warns UserWarning: if there are inducing inputs, but no layer has a global posterior; or if
+            a layer with a posterior stands in two places, where it draws two functions.
         """
         super().__init__()
         check_likelihood(likelihood)
@@ -125,6 +126,14 @@ class DeepGP(LatentBounds):
                 U = None
         check_connections(self.layers, U)
         check_latents(self, None if U is None else math.prod(U.shape[1:]))
+        with_posterior = list(every_layer(self.layers))
+        if len(set(map(id, with_posterior))) < len(with_posterior):
+            warnings.warn(
+                "A layer stands in two places. It draws a function for each of them, from one "
+                "prior and one q(z): the weights are not shared. Give a copy to each place, unless "
+                "this is what you want.",
+                stacklevel=2,
+            )
         self.inducing_inputs = None if U is None else Parameter(U)
 
     def __repr__(self) -> str:

@@ -275,6 +275,19 @@ def test_inducing_inputs_without_use():
     assert model.inducing_inputs is None
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_layer_in_two_places():
+    layer = gi.layers.DenseLayer(D, D, Prior())
+    last = gp_layer(1, GlobalInducing(M, 1))
+    with pytest.warns(UserWarning, match="the weights are not shared"):
+        deep_gp([layer, layer, last])
+    with pytest.warns(UserWarning, match="the weights are not shared"):
+        deep_gp([gi.layers.Residual([layer]), layer, last])
+    deep_gp(
+        [tf.tanh, layer, tf.tanh, gi.layers.DenseLayer(D, D, Prior()), last]
+    )  # functions may be repeated
+
+
 # --------------------------------------------------------------------------------- build_deep_gp
 
 X, Y = random_data(np.random.default_rng(0), N=6, D=D)
