@@ -10,7 +10,7 @@ import gpflow
 import tensorflow as tf
 
 from .random import Seed, as_seed
-from .validation import check_rank, finite_tensor, numpy_seed, positive_integer
+from .validation import check_float_type, check_rank, finite_tensor, numpy_seed, positive_integer
 
 Functions: TypeAlias = Callable[[tf.Tensor], tf.Tensor]
 """S drawn functions, [N, D] -> [S, N, P]; the value of a row does not depend on other rows."""
@@ -46,8 +46,10 @@ class Process(gpflow.Module, ABC):
             change with the parameters alone.
         :return: a function from X [N, D] to the draws' values, [S, N, P], with the parameters at
             the time of this call. It raises ValueError if X is not finite or has another shape.
-        :raises ValueError: if `num_draws` is not a positive integer, or `seed` is not a seed.
+        :raises ValueError: if `num_draws` is not a positive integer, if `seed` is not a seed, or if
+            GPflow's default float type has changed since the process was built.
         """
+        check_float_type(self, "process")
         S = positive_integer("num_draws", num_draws)
         functions = self.functions(S, self.own_seed if seed is None else as_seed(seed))
 

@@ -265,10 +265,11 @@ def tensor_with_missing(name: str, value: Any) -> tf.Tensor:
     return tf.where(is_missing, tf.constant(np.nan, tensor.dtype), tensor)
 
 
-def check_float_type(model: Any) -> None:
+def check_float_type(model: Any, name: str = "model") -> None:
     """Check that a model is of GPflow's default float type, to which data are converted.
 
     :param model: a module; its first parameter of floats is looked at.
+    :param name: of the module, in the message.
     :raises ValueError: if GPflow's default has changed since the model was built.
     """
     import gpflow
@@ -281,7 +282,7 @@ def check_float_type(model: Any) -> None:
     default = np.dtype(gpflow.default_float())
     if first is not None and first.dtype.as_numpy_dtype != default.type:
         raise ValueError(
-            f"The model is in {first.dtype.name}, and GPflow's default is {default.name}: call "
+            f"The {name} is in {first.dtype.name}, and GPflow's default is {default.name}: call "
             f"gpflow.config.set_default_float(np.{first.dtype.name}) first."
         )
 

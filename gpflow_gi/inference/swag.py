@@ -42,12 +42,14 @@ def swag(model: DeepGP, data: tuple[Any, Any], rank: int = 20, **settings: Any) 
     Maddox, Garipov, Izmailov, Vetrov & Wilson (2019), "A simple baseline for Bayesian uncertainty
     in deep learning": the mean of the iterates, and the covariance
     1/2 [diag(variances) + D D^T / (rank - 1)], with D the last `rank` iterates' distances from the
-    mean. The covariance is that of the ascent, and grows with the learning rate; on a quadratic
+    mean. With rank 0 it is the diagonal Gaussian of the iterates' means and variances (Brack,
+    "Approximate inference for Bayesian neural networks", eq. 3.17 and 3.18). The covariance is
+    that of the ascent, and grows with the learning rate; on a quadratic
     density it is its stationary covariance.
 
     :param model: as in :func:`map_estimate`.
     :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
-    :param rank: number of columns of D, at least 2.
+    :param rank: number of columns of D, at least 2; or 0.
     :param settings: the other arguments of :func:`multi_swag` but for `num_members`.
     :return: the posterior, and the iterates.
     :raises TypeError: as :func:`multi_swag`, or if an argument is unknown.
@@ -92,14 +94,17 @@ def multi_swag(
     started = time.perf_counter()
     check_network(model)
     num_members = positive_integer("num_members", num_members)
-    rank = integer("rank", rank, least=2)
+    rank = integer("rank", rank, least=0)
+    if rank == 1:
+        raise ValueError("rank must be 0, or at least 2: one distance has no covariance.")
     steps, interval = positive_integer("steps", steps), positive_integer("interval", interval)
     batch_size = positive_integer("batch_size", batch_size)
     learning_rate = positive_number("learning_rate", learning_rate)
-    if steps // interval < rank:
+    if steps // interval < max(rank, 2):
         raise ValueError(
             f"rank is {rank}, but {steps} steps with an interval of {interval} give "
-            f"{steps // interval} iterates. Take more steps, or a lower rank."
+            f"{steps // interval} iterates. Take at least {interval * max(rank, 2)} steps, or a "
+            "lower rank."
         )
     seed = as_seed(seed)
     network, log_joint, theta = search(
@@ -126,6 +131,8 @@ def gaussian_of(model: DeepGP | Target, iterates: NDArray[np.floating], rank: in
     """The Gaussian of SWAG, from iterates [K, L]."""
     mean = iterates.mean(axis=0)
     variances = np.maximum(iterates.var(axis=0), np.finfo(iterates.dtype).tiny)
+    if rank == 0:
+        return Gaussian(model, mean, diagonal=np.sqrt(variances))
     D = (iterates[-rank:] - mean).T
     # 1/2 [ diag(variances) + D D^T / (rank - 1) ]
     return Gaussian(model, mean, D / math.sqrt(2 * (rank - 1)), np.sqrt(variances / 2))

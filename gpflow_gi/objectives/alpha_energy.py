@@ -23,7 +23,8 @@ class AlphaEnergy(Objective):
 
     The integral over f given a sample is exact for Gaussian noise. The logarithm of the mean over S
     samples is biased downwards by about the variance of that mean; use 10 samples or more where
-    layers or weights are sampled.
+    layers or weights are sampled. The KL divergences of the rows' latent variables are part of the
+    first term: a KL warm-up or temperature does not weight them, as it does in the ELBO.
 
     :param alpha: the power, positive.
     :raises TypeError: if it is not a number.

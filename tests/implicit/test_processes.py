@@ -55,6 +55,15 @@ def test_draws_have_gradients_in_all_parameters(name):
         assert np.any(tf.convert_to_tensor(gradient) != 0)
 
 
+@pytest.mark.parametrize("name", PROCESSES)
+def test_a_process_of_another_float_type_than_the_default(name):
+    process = PROCESSES[name]()
+    with gpflow.config.as_context():
+        gpflow.config.set_default_float(np.float32)
+        with pytest.raises(ValueError, match="The process is in float64, and GPflow's default is"):
+            process.draw(3)(X)
+
+
 def assert_mean(values, expected):
     """The mean over the first axis, within five standard errors."""
     error = np.std(values, axis=0) / np.sqrt(len(values))

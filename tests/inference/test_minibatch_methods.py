@@ -65,6 +65,10 @@ def test_the_gaussian_of_iterates(network, rng):  # noqa: F811
     expected = 0.5 * (np.diag(iterates.var(axis=0)) + D.T @ D / 4)
     np.testing.assert_allclose(q.covariance(tf.eye(L, dtype=tf.float64)), expected)
     np.testing.assert_allclose(q.mean, iterates.mean(axis=0))
+    plain = gaussian_of(network, iterates, 0)  # N(mean, diag(variances))
+    np.testing.assert_allclose(
+        plain.covariance(tf.eye(L, dtype=tf.float64)), np.diag(iterates.var(axis=0))
+    )
 
 
 def test_multi_swag_is_a_mixture(network, data):  # noqa: F811
@@ -72,6 +76,11 @@ def test_multi_swag_is_a_mixture(network, data):  # noqa: F811
     assert isinstance(found.model, Mixture) and found.iterates.shape == (3, 8, L)
     bound = found.model.elbo(data, 100, seed=0)
     assert np.isfinite(bound) and bound < exact(data)[2] + 1.0
+    diagonal = multi_swag(network, data, 3, 0, steps=40, interval=5)
+    np.testing.assert_array_equal(diagonal.iterates, found.iterates)
+    for component, runs in zip(diagonal.model.components, found.iterates, strict=True):
+        variances = component.covariance(tf.eye(L, dtype=tf.float64))
+        np.testing.assert_allclose(variances, np.diag(runs.var(axis=0)))
 
 
 @pytest.mark.parametrize("method", [sghmc, sgld])
@@ -205,6 +214,10 @@ def test_weights_correct_a_posterior(network, data):  # noqa: F811
 def test_errors(network, data):  # noqa: F811
     with pytest.raises(ValueError, match="rank is 20, but 100 steps with an interval of 20 give 5"):
         swag(network, data, steps=100)
+    with pytest.raises(ValueError, match=r"give 1 iterates\. Take at least 40 steps"):
+        swag(network, data, 0, steps=20)
+    with pytest.raises(ValueError, match="rank must be 0, or at least 2"):
+        swag(network, data, 1)
     with pytest.raises(ValueError, match="lower learning_rate"):
         swag(network, data, 2, steps=2000, learning_rate=100.0)
     with pytest.raises(ValueError, match="friction must be at most 1"):
