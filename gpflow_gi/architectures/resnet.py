@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import gpflow
 import numpy as np
-import tensorflow as tf
-from gpflow.keras import tf_keras
-from gpflow.likelihoods import Likelihood, Softmax
+from gpflow.likelihoods import Likelihood
 
-from ..core.convolution import Convolution
-from ..core.validation import finite_array, numpy_seed, positive_integer
-from ..kernels.nonlinearities import relu
-from ..layers import Conv2DLayer, DenseLayer, Residual
+from ..core.validation import positive_integer
 from ..models import DeepGP
-from ..models.targets import check_likelihood, check_targets
 from ..priors import WeightPrior
-from .networks import (
-    Method,
-    hidden_posterior,
-    last_posterior,
-    methods_of_layers,
-    new_prior,
-    prior_maker,
-    within_bounds,
-)
-from .start import as_regression, check_size, output_dim_for, some_rows
-
-KERNEL_SIZE = (3, 3)
-
-_MOST_CLASSES = 10_000
-"""Largest number of classes of the default likelihood; larger labels are probably not labels."""
+from .image_network import ImageNetwork
+from .networks import Method
 
 
 def build_resnet(
@@ -82,92 +61,27 @@ def build_resnet(
     :raises TypeError: if an argument is of the wrong kind.
     :warns UserWarning: if `num_inducing` exceeds N, and is lowered to it.
     """
-    X = finite_array("X", X, (None, None, None, None))
-    N, height, cols, _ = X.shape
-    Y = finite_array("Y", Y, (N, None))
-    check_size(X=X, Y=Y)
     width = positive_integer("width", width)
     num_blocks = positive_integer("num_blocks", num_blocks)
-    num_inducing = positive_integer("num_inducing", num_inducing)
-    seed = numpy_seed("seed", seed)
-    methods = methods_of_layers(inference, 2 * num_blocks + 2)
-    make_prior = prior_maker(prior, prior_scale, KERNEL_SIZE)
-    make_last_prior = prior_maker("neal" if prior == "spatial" else prior, prior_scale)
+    network = ImageNetwork(
+        X,
+        Y,
+        2 * num_blocks + 2,
+        inference=inference,
+        prior=prior,
+        prior_scale=prior_scale,
+        num_inducing=num_inducing,
+        likelihood=likelihood,
+        seed=seed,
+    )
+    height, cols = network.Z.shape[1:3]
     if min(height, cols) < 2 ** (num_blocks - 1):
         raise ValueError(
             f"num_blocks is {num_blocks}, but images of {height} x {cols} can be halved only "
             f"{int(np.log2(min(height, cols)))} times between blocks."
         )
-    if likelihood is None:
-        likelihood = Softmax(_num_classes(Y))
-    check_likelihood(likelihood)
-    P = output_dim_for(likelihood, Y.shape[1])
-    check_targets(likelihood, Y, P)
-
-    rng = np.random.default_rng(seed)
-    if num_inducing > N:
-        warnings.warn(
-            f"num_inducing is {num_inducing}, but there are only {N} images; all of them are used.",
-            stacklevel=2,
-        )
-    chosen = np.sort(some_rows(N, num_inducing, seed))
-    U = Z = X[chosen]
-    remaining = iter(methods)
-
-    def convolution() -> Conv2DLayer:
-        """Make the next convolution, and move Z through it and its relu."""
-        nonlocal Z
-        shape, method = Z.shape[1:], next(remaining)
-        geometry = Convolution(shape, KERNEL_SIZE, 1, "same")
-        weight_prior, deviation = new_prior(make_prior, method, geometry.num_weights, seed)
-        W = (deviation * rng.normal(size=(geometry.num_weights, width))).astype(X.dtype)
-        outputs = geometry(tf.reshape(Z, [len(Z), -1]), tf.constant(W))
-        outputs = outputs.numpy().reshape(*Z.shape[:-1], width)
-        posterior = hidden_posterior(method, Z, W, deviation, outputs)
-        Z = np.maximum(outputs, 0.0)
-        return Conv2DLayer(shape, width, KERNEL_SIZE, posterior, prior=weight_prior)
-
-    layers: list[Any] = [convolution(), relu]
-    dtype = gpflow.default_float()
+    network.add_convolution(width)
     for i in range(num_blocks):
-        start = Z
-        layers.append(Residual([convolution(), relu, convolution(), relu]))
-        Z = start + Z
-        pooling = tf_keras.layers.AveragePooling2D(2, dtype=dtype)
-        if i + 1 == num_blocks:
-            pooling = tf_keras.layers.GlobalAveragePooling2D(dtype=dtype)
-        layers.append(pooling)
-        Z = pooling(tf.constant(Z)).numpy()
-
-    method = next(remaining)
-    weight_prior, deviation = new_prior(make_last_prior, method, width + 1, seed)
-    A = np.hstack([Z, np.ones((len(Z), 1), Z.dtype)])
-    regression = as_regression(likelihood, Y[chosen], P)
-    V, noise = (np.zeros((len(Z), P)), 1.0) if regression is None else regression
-    Lambda = within_bounds(np.full(len(Z), N / (len(Z) * noise)))
-    posterior = last_posterior(method, Z, A, deviation, V, Lambda)
-    layers.append(DenseLayer(width, P, posterior, prior=weight_prior))
-    return DeepGP(
-        layers,
-        likelihood,
-        num_data=N,
-        inducing_inputs=U if "global" in methods else None,
-        num_samples=num_samples,
-    )
-
-
-def _num_classes(Y: np.ndarray) -> int:
-    wrong = Y[(np.floor(Y) != Y) | (Y < 0)]
-    if Y.shape[1] != 1 or wrong.size:
-        found = f"it holds {wrong[0]:g}" if wrong.size else f"its shape is {list(Y.shape)}"
-        raise ValueError(
-            "Y must hold labels 0, 1, ... in one column, or targets of the likelihood that is "
-            f"given; {found}."
-        )
-    num_classes = int(Y.max()) + 1
-    if num_classes > _MOST_CLASSES:
-        raise ValueError(
-            f"Y holds the label {Y.max():g}, and labels count the classes. Number them 0, 1, 2 and "
-            "so on, or give the likelihood."
-        )
-    return num_classes
+        network.add_block(width)
+        network.add_pooling(2 if i + 1 < num_blocks else None)
+    return network.with_last_layer(num_samples)

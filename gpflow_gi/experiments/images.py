@@ -3,8 +3,9 @@
 One residual network of convolutions, four posteriors: factorised, local inducing, factorised with a
 global last layer, and global. The digits train in minutes on a CPU; MNIST takes longer, and has two
 deep GPs of the pixels beside the networks; CIFAR-10 uses the paper's width, its 500 inducing images
-and its spatial prior, and needs a GPU. Images are not augmented, and the KL term has weight one
-except during the warm-up, so the result is a bound.
+and its spatial prior, or its scale prior, and needs a GPU. Images are not augmented, and the KL
+term has weight one except during the warm-up, so the result is a bound. The exception is the
+paper's ResNet-18, which is trained on flipped and cropped images with a twentieth of the KL term.
 
 The out-of-distribution images are cuts of two photographs for digits and MNIST, and the test images
 of SVHN for CIFAR-10. They are told from test images by the entropy of the prediction. For digits of
@@ -32,14 +33,14 @@ from numpy.typing import NDArray
 from tabulate import tabulate
 
 from gpflow_gi import classification_metrics, plotting
-from gpflow_gi.architectures import build_deep_gp, build_resnet
+from gpflow_gi.architectures import build_deep_gp, build_resnet, build_resnet18
 from gpflow_gi.bounds import estimate_elbo
 from gpflow_gi.core.json_file import with_none_for_non_finite, write_json
 from gpflow_gi.datasets import Images, images
 from gpflow_gi.experiments.estimates import mean_and_standard_error, written
 from gpflow_gi.models import DeepGP
 from gpflow_gi.plotting.style import tidy
-from gpflow_gi.training import NonFiniteError, fit
+from gpflow_gi.training import NonFiniteError, augmented, fit
 from gpflow_gi.training.learning_rate import falling_rate
 
 from .outside_images import outside_images
@@ -64,7 +65,7 @@ class Settings:
     """Settings of a run of the experiment.
 
     :param prior: over the weights; see :func:`gpflow_gi.architectures.build_resnet`.
-    :param width: number of channels of every layer.
+    :param width: number of channels of every layer; of a ResNet-18, of the first ones.
     :param num_inducing: number of inducing images.
     :param steps: number of steps of Adam.
     :param batch_size: images of a minibatch.
@@ -72,6 +73,10 @@ class Settings:
     :param kl_warmup: length of the KL warm-up, in steps.
     :param num_elbo_samples: number of samples for the reported bound.
     :param num_test_samples: number of samples for the predictions.
+    :param resnet18: True for a ResNet-18 in place of the paper's smaller network.
+    :param temperature: weight of the KL term; see :func:`gpflow_gi.fit`.
+    :param augmented: True to train on flipped and cropped images.
+    :param methods: posteriors of the network.
     """
 
     prior: str
@@ -83,8 +88,19 @@ class Settings:
     kl_warmup: int = 0
     num_elbo_samples: int = 20
     num_test_samples: int = 50
+    resnet18: bool = False
+    temperature: float = 1.0
+    augmented: bool = False
+    methods: tuple[str, ...] = METHODS
 
 
+_CIFAR10 = Settings(
+    prior="spatial", width=32, num_inducing=500, steps=50_000, batch_size=500, kl_warmup=10_000
+)
+_RESNET18 = replace(
+    _CIFAR10, width=64, resnet18=True, temperature=1 / 20, augmented=True,
+    methods=("factorised", "factorised -> global"),
+)  # fmt: skip
 USUAL = {
     "digits": Settings(
         prior="scale", width=16, num_inducing=100, steps=3000, batch_size=100, kl_warmup=600
@@ -92,9 +108,9 @@ USUAL = {
     "mnist": Settings(
         prior="scale", width=8, num_inducing=50, steps=6000, batch_size=100, kl_warmup=1200
     ),
-    "cifar10": Settings(
-        prior="spatial", width=32, num_inducing=500, steps=50_000, batch_size=500, kl_warmup=10_000
-    ),
+    "cifar10": _CIFAR10,
+    "cifar10-scale": replace(_CIFAR10, prior="scale"),
+    "cifar10-resnet18": _RESNET18,
 }
 FAST = {
     name: replace(
@@ -139,13 +155,14 @@ class Task:
 def load(data: str, seed: int) -> Task:
     """Load the task of a set of images.
 
-    :param data: "digits", "mnist" or "cifar10".
+    :param data: a key of :data:`USUAL`.
     :param seed: seed of the cuts of photographs, and of the further sets.
     :raises DataError: if a file is not available.
     """
-    train, test = images(data)
+    name = data.partition("-")[0]
+    train, test = images(name)
     further = {}
-    if data == "cifar10":
+    if name == "cifar10":
         outside = images("svhn")[1].X
     else:
         further = outside_images(test.X, seed)
@@ -188,7 +205,7 @@ def run(
 ) -> dict[str, Any]:
     """Train and measure the models; see :mod:`gpflow_gi.experiments.study`.
 
-    :param data: "digits", "mnist" or "cifar10".
+    :param data: a key of :data:`USUAL`.
     :param checkpoints: folder for unfinished work; None for none.
     :return: "settings", "of_deep_gps" (those of deep GPs that differ, or None), "num_train",
         "num_test", "num_outside", and "networks": each with its "method", bound "elbo" per image
@@ -199,11 +216,11 @@ def run(
     settings = (FAST if fast else USUAL)[data]
     task = load(data, seed)
     of_deep_gps = None if fast else OF_DEEP_GPS.get(data)
-    announce = Parts(announce, len(METHODS) + (len(DEEP_GPS) if of_deep_gps else 0))
+    announce = Parts(announce, len(settings.methods) + (len(DEEP_GPS) if of_deep_gps else 0))
     with gpflow.config.as_context():
         gpflow.config.set_default_float(FLOAT)
         gpflow.config.set_default_jitter(JITTER)
-        runs = [(method, task, settings) for method in METHODS]
+        runs = [(method, task, settings) for method in settings.methods]
         if of_deep_gps:
             own = replace(settings, **of_deep_gps)
             runs += [(method, task.of_pixels(), own) for method in DEEP_GPS]
@@ -263,6 +280,8 @@ def _train(
                 settings.learning_rate, 0.01 * settings.learning_rate, settings.steps, smoothly=True
             ),
             kl_warmup=settings.kl_warmup,
+            temperature=settings.temperature,
+            augment=augmented if settings.augmented else None,
             checkpoint_dir=folder,
             progress=progress,
             seed=seed,
@@ -283,10 +302,11 @@ def build_model(data: tuple[Any, Any], method: str, settings: Settings, seed: in
     """Build the network of a method, or one of the deep GPs.
 
     :param data: images [N, H, W, C], or for deep GPs [N, D], and labels [N, 1].
-    :param method: one of :data:`METHODS` or of :data:`DEEP_GPS`.
+    :param method: one of the settings' methods, or of :data:`DEEP_GPS`.
     """
     if method not in DEEP_GPS:
-        return build_resnet(
+        build = build_resnet18 if settings.resnet18 else build_resnet
+        return build(
             *data,
             width=settings.width,
             inference=method,
@@ -361,13 +381,18 @@ def summary(results: Mapping[str, Any]) -> str:
     lines = tabulate(
         rows, headers, disable_numparse=True, colalign=("left", *6 * ("right",))
     )  # fmt: skip
-    outside = "test images of SVHN" if results["data"] == "cifar10" else "cuts of photographs"
+    outside = "test images of SVHN" if "cifar10" in results["data"] else "cuts of photographs"
     notes = (
         f"On {results['num_test']} test images of {results['data']}. ELBO: per image trained on, "
         f"in nats. ECE: expected calibration error, of {NUM_BINS} bins, lower is better. AUROC: of "
         f"telling {results['num_outside']} {outside} from them by the entropy of the prediction; "
         "1 is best, 0.5 is chance."
     )
+    if results["settings"]["augmented"]:
+        notes += (
+            f" The KL term was weighted by {results['settings']['temperature']:g} in training, on "
+            "flipped and cropped images; the ELBO is that of the images as they are."
+        )
     return f"{lines}\n\n{textwrap.fill(notes, 80)}{_of_further_sets(results['networks'])}"
 
 

@@ -1,6 +1,7 @@
 """Classification of images: the data, the measures and what is written."""
 
 import json
+from dataclasses import replace
 
 import gpflow
 import numpy as np
@@ -80,9 +81,8 @@ def test_mnist_as_images_and_as_pixels(monkeypatch):
 @pytest.mark.longest
 def test_deep_gps_stand_beside_the_networks(monkeypatch):
     fake_mnist(monkeypatch)
-    monkeypatch.setitem(images.USUAL, "mnist", TINY)
+    monkeypatch.setitem(images.USUAL, "mnist", replace(TINY, methods=("factorised",)))
     monkeypatch.setitem(images.OF_DEEP_GPS, "mnist", {"num_inducing": 6, "steps": 3})
-    monkeypatch.setattr(images, "METHODS", ("factorised",))
     results = study.run("images", data="mnist", announce=lambda _: None, progress=False)
     names = [one["method"] for one in results["networks"]]
     assert names == ["factorised", "deep GP, local", "deep GP, global"]
@@ -101,12 +101,12 @@ def test_measures_are_kept_and_errors_are_not(monkeypatch, tmp_path):
 @pytest.mark.longest
 @pytest.mark.slow
 def test_a_run_measures_all_networks(monkeypatch, tmp_path):
-    monkeypatch.setitem(images.FAST, "digits", TINY)
-    monkeypatch.setattr(images, "METHODS", ("local", "factorised -> global"))
+    methods = ("local", "factorised -> global")
+    monkeypatch.setitem(images.FAST, "digits", replace(TINY, methods=methods))
     results = study.run("images", fast=True, announce=lambda _: None, progress=False)
     assert gpflow.default_float() == np.float64  # as it was before
     assert results["options"]["data"] == results["data"] == "digits"
-    assert [one["method"] for one in results["networks"]] == list(images.METHODS)
+    assert [one["method"] for one in results["networks"]] == list(methods)
     for one in results["networks"]:
         assert 0 <= one["accuracy"] <= 1 and one["elbo"]["mean"] < 0
         assert one["seconds_per_epoch"] > 0
@@ -124,6 +124,43 @@ def test_a_run_measures_all_networks(monkeypatch, tmp_path):
     assert all(len(line) <= 80 for line in study.summary(read).splitlines())
     assert "letters" in study.summary(read)
     assert f"{100 * read['networks'][1]['accuracy']:.2f}" in study.summary(read)
+
+
+def test_the_settings_of_cifar10_are_the_papers():
+    """Its section 3.4: two priors without tempering, and a ResNet-18 with it."""
+    usual = {name: one for name, one in images.USUAL.items() if name.startswith("cifar10")}
+    assert {name: one.prior for name, one in usual.items()} == {
+        "cifar10": "spatial",
+        "cifar10-scale": "scale",
+        "cifar10-resnet18": "spatial",
+    }
+    assert all(one.num_inducing == 500 for one in usual.values())
+    tempered = usual.pop("cifar10-resnet18")
+    assert tempered.temperature == 1 / 20 and tempered.augmented
+    assert tempered.methods == ("factorised", "factorised -> global")
+    for one in usual.values():
+        assert one.temperature == 1.0 and not one.augmented and one.methods == images.METHODS
+
+
+@pytest.mark.longest
+def test_a_resnet18_is_trained_tempered_and_augmented(monkeypatch):
+    rng = np.random.default_rng(0)
+    sets = [
+        as_images(rng.integers(0, 256, (n, 16, 16, 3), np.uint8), np.arange(n) % 10)
+        for n in (40, 20)
+    ]
+    monkeypatch.setattr(images, "images", lambda name: sets)
+    tiny = replace(TINY, methods=("factorised -> global",), batch_size=20)
+    own = {"resnet18": True, "temperature": 0.05, "augmented": True, "prior": "spatial"}
+    monkeypatch.setitem(images.FAST, "cifar10-resnet18", replace(tiny, **own))
+    results = study.run(
+        "images", fast=True, data="cifar10-resnet18", announce=lambda _: None, progress=False
+    )
+    (found,) = results["networks"]
+    assert "tempered augmented" in found["training"]["reports"][-1]["name"]
+    assert np.isfinite(found["elbo"]["mean"]) and results["num_outside"] == 20
+    assert "weighted by 0.05" in study.summary(results)
+    images.plot(results)
 
 
 def test_measures_are_those_of_the_predictions(monkeypatch):
@@ -165,8 +202,8 @@ def test_measures_are_those_of_the_predictions(monkeypatch):
 
 @pytest.mark.longest
 def test_a_run_goes_on_where_it_stopped(monkeypatch, tmp_path):
-    monkeypatch.setitem(images.FAST, "digits", TINY)
-    monkeypatch.setattr(images, "METHODS", ("factorised", "factorised -> global"))
+    methods = ("factorised", "factorised -> global")
+    monkeypatch.setitem(images.FAST, "digits", replace(TINY, methods=methods))
     measured = images._measured
     begun = []
 
