@@ -99,14 +99,15 @@ class ImageNetwork:
         :param stride: along both dimensions, in pixels.
         :return: the layer, and its outputs at Z, [M, H', W', width].
         """
-        shape, method = self.Z.shape[1:], next(self._remaining)
+        M, height, cols, channels = self.Z.shape
+        shape, method = (height, cols, channels), next(self._remaining)
         geometry = Convolution(shape, (size, size), stride, "same")
         make_prior = prior_maker(*self._prior, (size, size))
         prior, deviation = new_prior(make_prior, method, geometry.num_weights, self.seed)
         W = deviation * self._rng.normal(size=(geometry.num_weights, width))
         W = W.astype(self.Z.dtype)
-        outputs = geometry(tf.reshape(self.Z, [len(self.Z), -1]), tf.constant(W))
-        outputs = outputs.numpy().reshape(-1, *geometry.output_size, width)
+        outputs = geometry(tf.reshape(self.Z, [M, -1]), tf.constant(W))
+        outputs = outputs.numpy().reshape(M, *geometry.output_size, width)
         posterior = hidden_posterior(method, self.Z, W, deviation, outputs)
         layer = Conv2DLayer(shape, width, size, posterior, strides=stride, prior=prior)
         return layer, outputs
