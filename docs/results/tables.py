@@ -53,7 +53,7 @@ def computed() -> dict[str, str]:
     return {
         "each in the best of the [forms]": forms.in_short(),
         "both in the best of the forms": forms.in_short(),
-        "5%, not corrected for the number of sets).\n\n": forms.markdown(2),
+        "p is not corrected here for the number of sets.\n\n": forms.markdown(2),
         "Three layers in all forms with five splits:": forms.markdown(3),
         "other sets and three layers have not been run):": forms.fresh_markdown(2),
         "in the last column [bayesian_benchmarks]": forms.gains_markdown(),

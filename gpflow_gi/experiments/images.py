@@ -388,7 +388,7 @@ def summary(results: Mapping[str, Any]) -> str:
         f"telling {results['num_outside']} {outside} from them by the entropy of the prediction; "
         "1 is best, 0.5 is chance."
     )
-    if results["settings"]["augmented"]:
+    if results["settings"].get("augmented"):  # earlier results have no such setting
         notes += (
             f" The KL term was weighted by {results['settings']['temperature']:g} in training, on "
             "flipped and cropped images; the ELBO is that of the images as they are."
