@@ -282,8 +282,7 @@ def fresh_markdown(depth: int) -> str:
     rows = []
     for dataset, row in comparisons(depth, FRESH).iterrows():
         bound, density = (
-            [gap_of(row, metric), f"{row[f'{metric}_ahead']} of {len(FRESH)}"]
-            for metric in METRICS
+            [gap_of(row, metric), f"{row[f'{metric}_ahead']} of {len(FRESH)}"] for metric in METRICS
         )
         before = f"{first.loc[dataset, 'elbo']:.4f}"
         rows.append([dataset, *forms_of(row, depth), *bound, before, *density])
