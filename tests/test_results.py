@@ -1516,23 +1516,75 @@ def twenty():
 
 def test_the_sets_with_twenty_splits(twenty):
     methods = twenty.complete()
-    assert list(methods) == ["yacht"] and len(methods["yacht"]) == 14
+    assert list(methods) == ["energy", "power", "yacht"]
     assert set(methods["yacht"]) == set(twenty.LIST) - {"dgp-local-5-zero"}
     assert set(twenty.LIST) <= set(METHODS)
-    assert f"--datasets yacht --methods {','.join(methods['yacht'])} --splits 0:20" in WORDS
-    assert "So far yacht alone has all of them." in WORDS
-    records = pd.read_csv(RESULTS / "twenty" / "records.csv").query("dataset != 'yacht'")
-    assert records.groupby("dataset")["split"].unique().map(sorted).to_dict() == {
-        "wine": [5, 6, 7, 8]
-    }
+    for name, found in methods.items():
+        assert f"--datasets {name} --methods {','.join(found)} --splits 0:20" in WORDS
+        fresh = twenty.trials().loc[name].loc[found].query("split >= 5")
+        assert fresh.index.get_level_values("split").nunique() == len(twenty.FRESH) == 15
+        missing = set(twenty.LIST) - set(found) - {"dgp-local-5-zero"}
+        assert (
+            missing
+            == {
+                "energy": {"dgp-local-2", "dgp-local-3", "bnn-ensemble"},
+                "power": {"bnn-laplace", "bnn-ensemble"},
+                "yacht": set(),
+            }[name]
+        )
+    assert f"So far {listed(list(methods))} have all of them" in WORDS
+    numbers = sorted(map(len, methods.values()))
+    assert numbers == [11, 12, 14] and "Eleven to fourteen methods" in WORDS
+    records = pd.read_csv(RESULTS / "twenty" / "records.csv")
+    others = records[~records["dataset"].isin(methods)].groupby("dataset")["split"].unique()
+    assert others.map(sorted).to_dict() == {"wine": [5, 6, 7, 8]}
     assert "Splits 5 to 8 of wine with the two forms of the table" in WORDS
-    fresh = twenty.trials().loc["yacht"].query("split >= 5")
-    assert fresh.index.get_level_values("split").nunique() == len(twenty.FRESH) == 15
+
+
+def test_what_is_said_of_twenty_splits_of_power_and_energy(twenty):
+    found = twenty.comparisons().set_index(["dataset", "method", "other", "metric"])
+    deep = found.loc["power"].loc[[f"dgp-global-{depth}" for depth in (2, 3)]]
+    assert (deep["gap"] > 0).all() and list(deep["ahead"]) == [15, 14, 15, 15]
+    p = deep["p"]
+    assert f"(p = {p.iloc[1]:.4f} for the density of two layers, below 0.001 for" in WORDS
+    assert (p.drop(p.index[1]) < 0.001).all()
+    methods = twenty.complete()
+    power, energy = (
+        twenty.trials().loc[name].loc[methods[name]].groupby("method")[["elbo", "log_density"]]
+        for name in ("power", "energy")
+    )
+    power, energy = power.mean(), energy.mean()
+    ordered = power["log_density"].sort_values(ascending=False).index
+    assert set(ordered[:3]) == {"dgp-global-2", "dgp-global-3", "dgp-global-5-zero"}
+    local = power["log_density"][["dgp-local-2", "dgp-local-3"]]
+    assert (local - power["log_density"]["svgp"]).abs().max() < 0.002
+    above = energy.loc[["dgp-global-2", "dgp-global-3"]] - energy.loc["svgp"]
+    two, three = above["elbo"]
+    said = f"are above that of `svgp` by {two:.3f} and {three:.3f}, and their test log densities"
+    assert f"{said} are level with it, to 0.002." in WORDS
+    assert above["log_density"].abs().max() < 0.002
+    best = energy["log_density"]
+    assert best.idxmax() == "bnn-laplace"
+    assert f"has the best mean of the eleven, {best.max():.3f}." in WORDS
+
+
+def test_networks_on_fresh_splits_of_three_sets(twenty):
+    found = twenty.comparisons().set_index(["metric", "method", "other", "dataset"])
+    bounds, densities = (found.loc[metric] for metric in ("elbo", "log_density"))
+    networks = bounds[bounds.index.get_level_values(0).str.startswith("bnn")]
+    assert (networks["ahead"] == 15).all() and len(networks) == 9
+    for other, signs in (
+        ("bnn-local", {"energy": 1, "power": -1, "yacht": 1}),
+        ("bnn-factorised", {"energy": 0, "power": -1, "yacht": 1}),
+    ):
+        rows = densities.loc["bnn-global", other]
+        told = np.sign(rows["gap"]).where(rows["p"] < 0.05, 0)
+        assert told.astype(int).to_dict() == signs
 
 
 def test_what_is_said_of_twenty_splits_of_yacht(twenty):
     of_set = twenty.trials().loc["yacht"]
-    found = twenty.comparisons().set_index(["method", "metric"])
+    found = twenty.comparisons().query("dataset == 'yacht'").set_index(["method", "metric"])
     two, three = (found.loc[f"dgp-global-{depth}", "elbo"].iloc[0] for depth in (2, 3))
     assert two["p"] < 0.05 < three["p"] and two["gap"] < 0
     assert f"`dgp-local-2` on {15 - two['ahead']} of 15 splits. With three layers" in WORDS

@@ -117,7 +117,7 @@ def compared() -> str:
         for row in group.itertuples():
             stars = "**" if row.p < 0.05 else ""
             cells += [
-                f"{stars}{row.gap:.3f} ± {row.error:.3f}{stars}",
+                f"{stars}{row.gap:.4f} ± {row.error:.4f}{stars}",
                 f"{row.ahead} of {len(FRESH)}",
             ]
         rows.append([dataset, method, other, *cells])
