@@ -535,6 +535,25 @@ _add(
     },
     left_out=("31 digits",),
 )
+_resnet18 = functools.partial(architectures.build_resnet18, width=1, num_inducing=3)
+_add(
+    "architectures",
+    "build_resnet18",
+    _resnet18,
+    {"X": PIXELS, "Y": CLASSES},
+    {
+        "X": "array",
+        "Y": "array",
+        "width": COUNTS,
+        "inference": CHOICES,
+        "prior": CHOICES,
+        "prior_scale": NUMBERS,
+        "num_inducing": COUNTS,
+        "likelihood": OBJECTS,
+        "seed": SEEDS,
+    },
+    left_out=("31 digits",),
+)
 
 # ------------------------------------------------------------------------------------------- models
 
