@@ -139,7 +139,7 @@ def test_priors_by_function_and_by_scale(data):
     assert first is not last and first.shape == last.shape == 3.0
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_float32_trains(data):
     gpflow.config.set_default_float(np.float32)
     gpflow.config.set_default_jitter(1e-4)

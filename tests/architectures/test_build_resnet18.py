@@ -50,6 +50,7 @@ def weights_of(model):
         yield tf.reshape(W, [*layer.convolution.kernel_size, -1, layer.filters])
 
 
+@pytest.mark.slow
 def test_its_blocks_and_shapes():
     model = build_resnet18(np.ones((4, 32, 32, 3)), np.arange(4.0)[:, None], num_inducing=1)
     blocks = [layer for layer in model.layers if isinstance(layer, Residual)]

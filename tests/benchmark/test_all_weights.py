@@ -52,7 +52,7 @@ def regression(A, Y, noise):
     return np.linalg.solve(precision, A.T @ Y / noise), np.linalg.inv(precision)
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.parametrize("name", NAMES)
 def test_a_network_without_hidden_layers_is_linear_regression(name):
     budget = replace(TINY, batch_size=100, steps=200)

@@ -75,7 +75,7 @@ def test_crashes_and_a_killed_worker(cluster, tmp_path, counts):
     assert Counter(lines(counts, "begun")) == times
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_a_killed_driver_and_another_one(cluster, tmp_path, counts):
     """Trials of the first driver that are still running end when there is a second."""
     folder, budget = tmp_path / "out", {"counts": counts, "seconds": 0.5}

@@ -319,6 +319,7 @@ def test_a_classifier_refuses_other_numbers_of_classes(likelihood, said):
 # Fits that fail
 
 
+@pytest.mark.slow
 def test_a_fit_that_fails_changes_nothing():
     X, y = np.linspace(-1.0, 1.0, N)[:, None], np.linspace(-1.0, 1.0, N) ** 3
     model = DeepGPRegressor(num_layers=1, **SMALL).fit(X, y)

@@ -188,6 +188,7 @@ def test_of_the_last_layer_it_is_regression_on_features(rng, kind):
         laplace(model, rows, structure="last layer", prior_precision="marginal likelihood")
 
 
+@pytest.mark.slow
 def test_samples_of_rows_have_the_moments_of_the_prediction(network, data):  # noqa: F811
     X, S = data[0], 4000
     model = laplace(network, data).model
@@ -306,7 +307,7 @@ def test_outputs_of_a_linearised_network_are_correlated():
     assert (np.abs(products.mean(axis=0) - expected) < 5 * error).all()
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.parametrize("kind", ["variance", "scale"])
 def test_the_noise_of_the_evidence_follows_its_prior(network, data, kind):  # noqa: F811
     """Given as a variance or as a standard deviation; with a prior so narrow that it decides."""
@@ -344,7 +345,7 @@ def test_the_noise_of_the_evidence_is_one_for_all(data):  # noqa: F811
         laplace(model, (X, Y), noise="marginal likelihood")
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_layers_that_share_a_prior_get_precisions_of_their_own(rng):
     X = rng.normal(size=(N, D))
     pair = X, np.sin(2 * X[:, :1])
@@ -397,7 +398,7 @@ def test_rounding_below_zero_is_none(rng):
         assert np.all(factors.eigenvalues.numpy() >= 0.0)
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_noise_and_prior_precisions_are_learned_together(network, data):  # noqa: F811
     """With other precisions another noise is best: both are, where the search ends."""
     X, Y = data[0], 20.0 * data[1]
@@ -429,6 +430,7 @@ def test_networks_are_told_from_targets_first(data):  # noqa: F811
             call()
 
 
+@pytest.mark.slow
 def test_a_diagonal_makes_no_matrix_of_all_weights(rng, monkeypatch):
     X, Y = rng.normal(size=(8, 2)), rng.normal(size=(8, 1))
     model = gi.architectures.build_bnn(

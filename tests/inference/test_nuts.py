@@ -426,7 +426,7 @@ def test_a_target():
         gi.inference.nuts(target, inputs=[[0.0]])
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 def test_scales_are_those_of_scale_priors(rng):
     """A covariance over a kernel of one place has one coordinate too, which is no log s."""
     prior = SpatialIWPrior(1)

@@ -262,6 +262,7 @@ def test_hyperparameters_follow_their_priors(data):
     assert float(found.model.likelihood.variance.numpy()) == pytest.approx(5.0, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_power_needs_independent_outputs(rng):
     X, Y = rng.normal(size=(6, 1)), rng.normal(size=(6, 2))
     layer = gi.layers.GPLayer(

@@ -57,6 +57,7 @@ def test_an_object_with_a_size_and_a_density_is_a_target():
     np.testing.assert_allclose(found.model.root, [[3**-0.5]], rtol=1e-6)  # of 2 exp(log 1.5)
 
 
+@pytest.mark.slow
 def test_a_density_without_a_maximum():
     """The centred eight schools rise without limit towards tau = 0."""
     with pytest.raises(ValueError, match=r"not positive|NaN or infinite"):

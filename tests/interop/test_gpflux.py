@@ -225,6 +225,7 @@ def test_trainable_flags_are_carried_over(rng):
     assert len(converted.trainable_variables) == len(trained - frozen) == len(trained) - 2
 
 
+@pytest.mark.slow
 def test_models_share_nothing(rng):
     dense = tf_keras.layers.Dense(2, dtype="float64")
     model = deep_gp(random_layer(rng, 2), dense, random_layer(rng, 1))

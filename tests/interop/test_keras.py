@@ -416,6 +416,7 @@ def test_jitter_is_raised_and_the_epoch_repeated(monkeypatch):
     assert history.history == plain.history
 
 
+@pytest.mark.slow
 def test_the_rate_is_halved_where_no_jitter_helps(rng, monkeypatch):
     keras = compiled(one_layer(), SGD(RATE))
     terms = gi.models.DeepGP.bound_terms

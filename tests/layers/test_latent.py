@@ -412,6 +412,7 @@ def test_a_drawn_layer_of_a_kernel_that_is_not_stationary_has_importance_weights
     assert np.isfinite(model.elbo((X, Y), seed=0)) and np.isfinite(model.iwbo((X, Y), 3, seed=0))
 
 
+@pytest.mark.slow
 def test_a_bound_that_is_not_finite_is_traced_and_recovered(rng):
     U = rng.normal(size=(1, 2)) + 1e-6 * np.arange(4)[:, None]
     kernel = gpflow.kernels.SquaredExponential(lengthscales=1e3)

@@ -189,6 +189,7 @@ def test_what_is_no_bound_is_refused(rng):
         model.iwbo((X, Y), 0)
 
 
+@pytest.mark.slow
 def test_a_change_of_the_jitter_reaches_a_compiled_bound():
     """The settings of GPflow are constants of a compiled function."""
     X, Y = random_data(np.random.default_rng(0))

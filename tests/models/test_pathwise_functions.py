@@ -83,7 +83,7 @@ def test_inside_a_compiled_function(name, rng):
     np.testing.assert_allclose(compiled(X[:1]), draws(X)[:, :1], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @models
 def test_gradient_and_curvature(name, rng):
     model = MODELS[name](rng)

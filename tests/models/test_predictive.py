@@ -98,6 +98,7 @@ def test_outputs_with_kernels_of_their_own_have_covariances_of_their_own():
     assert np.all(variance[:, 1] > variance[:, 0])
 
 
+@pytest.mark.slow
 def test_joint_draws_are_first_called_in_a_graph():
     model = random_deep_gp(np.random.default_rng(0), ("global", "local"))
     X, _ = random_data(np.random.default_rng(1))

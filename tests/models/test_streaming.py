@@ -170,6 +170,7 @@ def test_failures(parts, rng):
         exact(X1, Y1).update(new, num_inducing=0)
 
 
+@pytest.mark.slow
 def test_the_memory_is_never_trained(parts):
     first, later = parts
     model = exact(*first)

@@ -218,6 +218,7 @@ def test_a_process_takes_the_place_of_the_prior(rng):
     assert error < 0.05  # 1 under the model's own prior
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_training_is_resumed_with_the_same_prior_alone(rng, tmp_path):
     data = random_data(rng)

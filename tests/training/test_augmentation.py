@@ -92,6 +92,7 @@ def shifted(X, seed):
     return X + tf.constant([1.0, -2.0], X.dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_rows_as_they_are_change_nothing():
     """Not a bit: the rows' seeds are of a stream that samples and minibatches do not know."""

@@ -194,6 +194,7 @@ def test_other_settings_are_refused_by_name(tmp_path_factory, changed, name):
     assert np.all(model.mean.numpy() == 0.0)
 
 
+@pytest.mark.slow
 def test_augmented_runs_resume_exactly_with_the_same_arguments(tmp_path):
     models = [LinearModel(20) for _ in range(3)]
     settings = {**SETTINGS, "augment": functools.partial(noisy, scale=0.5)}

@@ -68,6 +68,7 @@ def test_another_model_of_the_same_kind_gives_its_own_numbers(build, traces):
         np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.slow
 def test_a_second_run_goes_on_with_the_same_loop(traces):
     model = deep_gp()
     first = train(model, (X, Y), steps=4)

@@ -44,6 +44,7 @@ def test_deep_gp_trains_and_resumes(tmp_path, monkeypatch):
     assert record.reports[0].bound < record.reports[-1].bound < elbo + 20.0
 
 
+@pytest.mark.slow
 def test_deep_gp_that_fails_says_where():
     X, Y = data()
     model = build(X, Y)

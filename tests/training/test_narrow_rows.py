@@ -135,6 +135,7 @@ def test_errors(rng):
         gi.fit(model(), NarrowRows(X, Y), steps=1, progress=False, augment=lambda X, seed: X)
 
 
+@pytest.mark.slow
 def test_targets_that_cannot_be_standardised(rng, monkeypatch):
     monkeypatch.setattr(gi.training.narrow_rows, "_ROWS_AT_ONCE", 7)
     X, Y = counts(rng)

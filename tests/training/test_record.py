@@ -129,6 +129,7 @@ def test_to_dict_and_back():
     assert written["seconds"] == 15.0 and written["compile_seconds"] == 3.0
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_compilation_and_callbacks_are_no_training(monkeypatch):
     monkeypatch.setattr("gpflow_gi.training.pace.CALL_SECONDS", 0.0)

@@ -87,6 +87,7 @@ def own_schedule():
     return sgd(tf_keras.optimizers.schedules.PiecewiseConstantDecay([10], [1.0, 0.5]))
 
 
+@pytest.mark.slow
 def test_the_schedule_of_an_optimizer_is_halved_from_there_on(tmp_path):
     model = SteepModel(1.0, 3.0)
     with pytest.warns(RecoveryWarning, match="halved, to 0.5"):
