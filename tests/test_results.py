@@ -2116,6 +2116,28 @@ def test_first_layers_on_energy():
         assert cells[4] == ", ".join(map(str, columns))
 
 
+def test_gaps_to_the_importance_weighted_bound():
+    lines = (OF_STANDARD / "bound-gaps.jsonl").read_text().splitlines()
+    found = {one["method"]: one for one in map(json.loads, lines)}
+    _, *rows = rows_of("Both bounds per row, of trained last layers:")
+    assert [method for method, *_ in rows] == list(found) and len(found) == 3
+    for method, *cells in rows:
+        one = found[method]
+        assert cells == [
+            *(f"{one[name]:.4f} ± {one[f'{name}_error']:.4f}" for name in ("bound", "iwbo")),
+            f"{one['iwbo'] - one['bound']:.4f}",
+            f"{one['noise']:.4f}",
+        ]
+    local, ours = (found[f"dgp-{name}"] for name in ("local-2", "global-2-full"))
+    said = f"differ by {ours['bound'] - local['bound']:.4f}, local inducing points are ahead in the"
+    said += f" importance weighted bound by {local['iwbo'] - ours['iwbo']:.3f}, and"
+    assert said in WORDS and local["noise"] == min(one["noise"] for one in found.values())
+    first = pd.read_csv(OF_STANDARD / "records.csv").query("split == 0 and used")
+    first = first.set_index(["dataset", "method"])["log_density"]["concrete"]
+    gap = first["dgp-local-2"] - first["dgp-global-2-full"]
+    assert f"of this split, which is higher for them by {gap:.3f}." in WORDS
+
+
 def test_the_first_page_quotes_the_results(forms):
     row = forms.comparisons(2, forms.FRESH).loc["yacht"]
     bounds = forms.candidates(2, forms.FRESH)["elbo"].loc["yacht"]

@@ -62,7 +62,7 @@ def run(dataset: str, method: str) -> dict:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--sets", nargs="+", default=["concrete", "wine", "energy"])
+    parser.add_argument("--sets", nargs="+", default=["concrete"])
     names = ["dgp-local-2", "dgp-global-2", "dgp-global-2-full"]
     parser.add_argument("--methods", nargs="+", default=names)
     options = parser.parse_args()
