@@ -36,8 +36,9 @@ _MOST_CLASSES = 10_000
 class ImageNetwork:
     """A residual network in the making.
 
-    Each layer starts at weights drawn from its prior, and the inducing images Z are pushed through
-    it, so that the next one knows its inducing inputs: what a layer's method adds to its shapes.
+    Layers are added from the images up. Each starts at weights drawn from its prior, and the
+    inducing images Z are pushed through it: its outputs at Z are the start of its pseudo-outputs,
+    and the inducing inputs of the next one.
     """
 
     def __init__(

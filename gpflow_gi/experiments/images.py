@@ -381,9 +381,10 @@ def summary(results: Mapping[str, Any]) -> str:
     lines = tabulate(
         rows, headers, disable_numparse=True, colalign=("left", *6 * ("right",))
     )  # fmt: skip
-    outside = "test images of SVHN" if "cifar10" in results["data"] else "cuts of photographs"
+    name = results["data"].partition("-")[0]
+    outside = "test images of SVHN" if name == "cifar10" else "cuts of photographs"
     notes = (
-        f"On {results['num_test']} test images of {results['data']}. ELBO: per image trained on, "
+        f"On {results['num_test']} test images of {name}. ELBO: per image trained on, "
         f"in nats. ECE: expected calibration error, of {NUM_BINS} bins, lower is better. AUROC: of "
         f"telling {results['num_outside']} {outside} from them by the entropy of the prediction; "
         "1 is best, 0.5 is chance."

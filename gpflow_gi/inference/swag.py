@@ -43,9 +43,9 @@ def swag(model: DeepGP, data: tuple[Any, Any], rank: int = 20, **settings: Any) 
     in deep learning": the mean of the iterates, and the covariance
     1/2 [diag(variances) + D D^T / (rank - 1)], with D the last `rank` iterates' distances from the
     mean. With rank 0 it is the diagonal Gaussian of the iterates' means and variances (Brack,
-    "Approximate inference for Bayesian neural networks", eq. 3.17 and 3.18). The covariance is
-    that of the ascent, and grows with the learning rate; on a quadratic
-    density it is its stationary covariance.
+    "Approximate inference for Bayesian neural networks", eq. 3.17 and 3.18). The covariance is that
+    of the ascent, and grows with the learning rate; on a quadratic density it is its stationary
+    covariance.
 
     :param model: as in :func:`map_estimate`.
     :param data: X [N, D] and Y [N, Q], all rows that the model was built for.
