@@ -92,6 +92,12 @@ EXPERIMENTS = {
             data=("bimodal", "heteroscedastic"),
         ),
         Experiment(
+            "inducing-inputs",
+            "movement of the inducing inputs of a sparse implicit process",
+            "gpflow_gi.experiments.inducing_inputs",
+            data=("together", "piecewise"),
+        ),
+        Experiment(
             "densities",
             "deep GPs with latent inputs on two modes, a step and two moons",
             "gpflow_gi.experiments.densities",

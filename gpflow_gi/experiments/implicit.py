@@ -11,14 +11,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import gpflow
 import numpy as np
 import tensorflow as tf
 from matplotlib.figure import Figure
 from tabulate import tabulate
 
 from gpflow_gi.architectures import build_bnn, build_deep_gp, build_sip, build_vip
+from gpflow_gi.core.process import Process
 from gpflow_gi.experiments.mixture_data import RANGE, Rows, branches, log_density
-from gpflow_gi.implicit import NetworkProcess
+from gpflow_gi.implicit import KernelProcess, NetworkProcess
 from gpflow_gi.inference import Target, WeightPosterior, nuts
 from gpflow_gi.inference.convergence import Convergence
 from gpflow_gi.metrics import mixture_log_density
@@ -102,12 +104,23 @@ def methods(settings: Settings, data: Any, seed: int) -> dict[str, tuple[Any, Ob
             build_bnn(*data, inference="factorised", **network),
             FunctionalKL(num_draws=S),
         ),
+        "fBNN, GP prior": (
+            build_bnn(*data, inference="factorised", **network),
+            FunctionalKL(num_draws=S, prior=trained_gp(*data, seed=seed)),
+        ),
         "AADM": (build_bnn(*data, inference="implicit", **network), DensityRatioKL(**ratio)),
         "global BNN": (build_bnn(*data, num_inducing=M, **network), None),
         "global BNN, alpha 1": (build_bnn(*data, num_inducing=M, **network), AlphaEnergy(1.0)),
         "deep GP": (build_deep_gp(*data, **deep_gp), None),
         "deep GP, alpha 1": (build_deep_gp(*data, **deep_gp), AlphaEnergy(1.0)),
     }
+
+
+def trained_gp(X: np.ndarray, Y: np.ndarray, *, seed: int) -> KernelProcess:
+    """The prior of GP regression with a squared exponential kernel, trained on X and Y, [N, 1]."""
+    gp = gpflow.models.GPR((X, Y), gpflow.kernels.SquaredExponential(), noise_variance=0.1)
+    gpflow.optimizers.Scipy().minimize(gp.training_loss, gp.trainable_variables)
+    return KernelProcess(gp.kernel, X.shape[1], seed=seed)
 
 
 def run(
@@ -146,7 +159,8 @@ def run(
             progress=progress,
         )
         seconds = time.perf_counter() - started
-        prior = prior_draws(model, rows.inputs.transform(inputs), seed)
+        given = getattr(objective, "prior", None)
+        prior = prior_draws(model if given is None else given, rows.inputs.transform(inputs), seed)
         measured = measure(_Components.of_model(model, settings.num_predictive, seed), rows, inputs)
         found.append({"name": name, **_drawn(prior, rows), **measured, "seconds": seconds})
         if name == PRIOR_OF:
@@ -229,8 +243,10 @@ def has_both_modes(
 
 
 def prior_draws(model: Any, X: np.ndarray, seed: int) -> np.ndarray:
-    """Draws of f from the learned prior, [20, N], in units of the standardised targets."""
+    """Draws of f from a process or a model's learned prior, [20, N], of standardised targets."""
     process = getattr(getattr(model, "layers", [None])[-1], "process", None)
+    if isinstance(model, Process):
+        process = model
     if process is not None:
         return np.asarray(process.draw(20, seed)(X))[..., 0]
     network = model.network if isinstance(model, WeightPosterior) else model

@@ -1,5 +1,6 @@
 """The experiment on implicit processes: its data, its measure of modes, and a short run."""
 
+import gpflow
 import numpy as np
 import pytest
 
@@ -32,6 +33,28 @@ def test_modes_are_found_where_they_are():
     assert not implicit.has_both_modes(both[:1], narrow[:1], x, rows).any()
 
 
+def test_the_gp_prior_is_the_one_with_the_largest_evidence():
+    X, Y = Rows.draw("bimodal", 60, 0).standardised
+    process = implicit.trained_gp(X, Y, seed=0)
+    kernel = process.kernel
+
+    def evidence(variance: float, lengthscale: float) -> float:
+        other = gpflow.kernels.SquaredExponential(variance, lengthscale)
+        gp = gpflow.models.GPR((X, Y), other, noise_variance=0.1)
+        gpflow.set_trainable(other, False)
+        gpflow.optimizers.Scipy().minimize(gp.training_loss, gp.trainable_variables)
+        return float(gp.log_marginal_likelihood())
+
+    variance, lengthscale = float(kernel.variance.numpy()), float(kernel.lengthscales.numpy())
+    best = evidence(variance, lengthscale)
+    for a, b in ((0.5, 1.0), (2.0, 1.0), (1.0, 0.7), (1.0, 1.4)):
+        assert evidence(a * variance, b * lengthscale) < best
+    drawn = implicit.prior_draws(process, X, 0)
+    assert drawn.shape == (20, 60)
+    errors = 5 * variance * np.sqrt(2 / 20)  # of the variance of 20 independent draws at a row
+    np.testing.assert_allclose(np.mean(drawn**2, 0), variance, atol=errors)
+
+
 @pytest.mark.longest
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_a_short_run(problem, monkeypatch):
@@ -45,7 +68,7 @@ def test_a_short_run(problem, monkeypatch):
     said = []
     results = implicit.run(fast=True, data=problem, announce=said.append, progress=False)
     names = [one["name"] for one in results["methods"]]
-    assert names == said and len(names) == 10
+    assert names == said and len(names) == 11
     for one in results["methods"]:
         assert np.isfinite(one["log_density"]) and one["crps"] > 0
         assert np.shape(one["prior"]) == (20, 9) and np.shape(one["prediction"]) == (8, 9)
