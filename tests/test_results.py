@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from gpflow_gi import datasets
 from gpflow_gi.benchmark.methods import METHODS
 from gpflow_gi.benchmark.report.published import read as read_published
+from gpflow_gi.benchmark.report.statistics import p_of_shared_rows
 from gpflow_gi.experiments import images, study
 from gpflow_gi.experiments.global_local import MEASURES
 
@@ -124,7 +124,7 @@ def test_half_the_learning_rates(forms):
             gaps = table[metric]["dgp-global-2"] - table[metric]["dgp-local-2"]
             for dataset, gap in gaps.groupby("dataset"):
                 assert len(gap) == 20
-                p[folder, metric, dataset] = forms.p_of_shared_rows(gap)
+                p[folder, metric, dataset] = p_of_shared_rows(gap)
     assert (
         f"better than global ones on boston, by {said} (p = {p['half-rate', 'elbo', 'boston']:.2f};"
         in WORDS
@@ -443,7 +443,7 @@ def test_what_is_said_of_two_priors():
 
     def significant(gaps):
         """Sets with a difference at 5%, by its sign."""
-        p = stats.ttest_1samp(gaps, 0.0, axis=1).pvalue
+        p = gaps.apply(p_of_shared_rows, axis=1)
         mean = gaps.mean(axis=1)
         return [list(mean.index[(p < 0.05) & (sign * mean > 0)]) for sign in (1, -1)]
 
@@ -455,7 +455,7 @@ def test_what_is_said_of_two_priors():
     sentence = "by {:.1f} to {:.1f} nats per row with the standard prior, and by {:.2f} to {:.2f}"
     assert sentence.format(*ranges) in WORDS
     density = gap("log_density", "global-standard", "factorised-standard")
-    assert significant(density) == [["energy"], ["boston", "yacht"]]
+    assert significant(density) == [["energy"], ["yacht"]]
     density = gap("log_density", "global-scale", "factorised-scale")
     assert significant(density) == [["wine"], ["concrete", "energy"]]
     wine = density.loc["wine"]
@@ -642,20 +642,20 @@ def test_what_is_said_of_five_splits(figures):
     assert (gaps["kin8nm"] > 0).sum() == 4
     assert all(abs(gaps[name].mean()) < 0.001 for name in ("concrete", "wine"))
     assert predicted["concrete"].max() < 0
-    p_values = {name: stats.ttest_1samp(gap, 0.0).pvalue for name, gap in gaps.items()}
-    assert [n for n, p in p_values.items() if len(gaps) * p < 0.05] == ["power"]
+    p_values = {name: p_of_shared_rows(gap) for name, gap in gaps.items()}
+    assert min(p_values.values()) > 0.05 / len(gaps)
     # On the first page and in the guide:
-    assert [n for n, p in p_values.items() if p < 0.05] == ["boston", "naval", "power", "yacht"]
+    assert [n for n, p in p_values.items() if p < 0.05] == ["boston", "naval", "power"]
     assert list(gaps) == NINE_SETS
     assert [n for n, gap in gaps.items() if gap.mean() < 0] == ["naval", "protein"]
     ahead = ["none", "one", "two", "three", "four", "all"][(gaps["protein"] < 0).sum()]
     assert f"On protein local inducing points have the better bound on {ahead} of five" in WORDS
     assert [n for n, gap in gaps.items() if abs(gap.mean()) < 0.001] == ["concrete", "wine"]
-    told = [n for n, gap in predicted.items() if stats.ttest_1samp(gap, 0.0).pvalue < 0.05]
-    assert told == ["concrete", "kin8nm", "naval", "power", "protein"]
-    p_values = {name: stats.ttest_1samp(gap, 0.0).pvalue for name, gap in predicted.items()}
+    told = [n for n, gap in predicted.items() if p_of_shared_rows(gap) < 0.05]
+    assert told == ["kin8nm", "naval", "power", "protein"]
+    p_values = {name: p_of_shared_rows(gap) for name, gap in predicted.items()}
     assert [n for n, p in p_values.items() if len(predicted) * p < 0.05] == ["naval"]
-    assert [n for n in told if predicted[n].mean() < 0] == ["concrete", "naval", "protein"]
+    assert [n for n in told if predicted[n].mean() < 0] == ["naval", "protein"]
     boston = bounds.loc["boston"]
     above = (boston.loc["dgp-local-2"] - boston.loc["svgp"])[1:3]
     assert "above it, by {:.3f} and {:.3f}.".format(*above) in WORDS
@@ -731,17 +731,17 @@ def test_what_is_said_of_three_layers_on_five_splits(figures, forms):
     assert abs(optimal["boston"] - mean) < 0.002
     assert optimal["concrete"] > bounds.loc["concrete", best["concrete"]].mean()
     assert f"better on concrete ({optimal['concrete']:.3f})." in WORDS
-    p = stats.ttest_1samp(predicted["concrete"], 0.0).pvalue
+    p = p_of_shared_rows(predicted["concrete"])
     assert predicted["concrete"].max() < 0 and f"on every split (p = {p:.3f})," in WORDS
     every = [
-        [name for name in sets if len(sets) * stats.ttest_1samp(table[name], 0.0).pvalue < 0.05]
+        [name for name in sets if len(sets) * p_of_shared_rows(table[name]) < 0.05]
         for table in (gaps, predicted)
     ]
-    assert every == [["boston", "energy", "naval"], ["energy", "kin8nm", "naval"]]
+    assert every == [["boston", "energy", "naval"], ["kin8nm", "naval"]]
     yacht = bounds.loc["yacht", "dgp-local-3"]
     assert f"to split, from {yacht.min():.3f} to {yacht.max():.3f}, and the difference is" in WORDS
     told = [
-        [name for name in sets if stats.ttest_1samp(table[name], 0.0).pvalue < 0.05]
+        [name for name in sets if p_of_shared_rows(table[name]) < 0.05]
         for table in (gaps, predicted)
     ]
     assert told == [
@@ -851,7 +851,7 @@ def test_rates_and_steps_on_naval(optimal, forms):
     assert f"{short[0.015]:.3f}" == f"{short[0.03]:.3f}"
     leads = optimal.naval_leads()
     assert list(leads.index) == [0, 1, 2, 3, 4] and leads.min() > 0
-    p = stats.ttest_1samp(leads, 0.0).pvalue
+    p = p_of_shared_rows(leads)
     said = f"{listed(f'{gap:.3f}' for gap in leads)} ({leads.mean():.4f} ± {leads.sem():.4f}, p ="
     assert f"they are ahead on all five splits, by {said} {p:.3f})." in WORDS
     trials = forms.candidates(2)
@@ -867,11 +867,11 @@ def test_rates_and_steps_on_naval(optimal, forms):
     assert f"five splits above, {five:.4f} after 3000 steps, says" in WORDS
     words = words_of("docs/results/README.md")
     assert f"local ones are ahead, by {-five:.4f} ± {after_3000.sem():.4f}. -" in words
-    assert after_3000.max() < 0 and forms.p_of_shared_rows(after_3000) < 0.001
+    assert after_3000.max() < 0 and p_of_shared_rows(after_3000) < 0.001
     said = f"local ones are ahead by {-five:.3f} after 3000 steps (on every split, p < 0.001), and"
     said += " [global ones after 10,000](training.md#rates-and-steps-on-naval), on every split, by"
     by = f"{leads.min():.3f} to {leads.max():.3f}"
-    p = forms.p_of_shared_rows(leads)
+    p = p_of_shared_rows(leads)
     assert f"{said} {by} (p = {p:.3f}, not significant when corrected)." in words
     assert forms.holm(forms.comparisons(2)["elbo_p"].astype(float))["naval"] > 0.05
     best = forms.comparisons(2)[["local", "global"]]
@@ -1074,13 +1074,13 @@ def test_a_third_layer_helps_on_energy(warm_up):
     gap = trials["elbo"][names[0].format(3)] - trials["elbo"][names[1].format(3)]
     assert list(gap.index) == list(range(5)) and gap.min() > 0
     p = [
-        stats.ttest_1samp(trials["elbo"][name.format(3)] - trials["elbo"][name.format(2)], 0).pvalue
+        p_of_shared_rows(trials["elbo"][name.format(3)] - trials["elbo"][name.format(2)])
         for name in names
     ]
     said = "for free Gaussians (p = {:.3f}), and not for local layers (p = {:.3f}).".format(*p)
     assert said in WORDS and p[0] < 0.05 < p[1]
     said = f"by {gap.min():.3f} to {gap.max():.3f} ({gap.mean():.4f} ± {gap.sem():.4f}, p = "
-    assert f"{said}{stats.ttest_1samp(gap, 0.0).pvalue:.3f})." in WORDS
+    assert f"{said}{p_of_shared_rows(gap):.3f})." in WORDS
     said = "[three layers](training.md#a-long-kl-warm-up) {1:.3f} and {3:.3f}:".format(*bounds)
     assert said in WORDS
     published = read_published().query("metric == 'log_density' and dataset == 'energy'")
@@ -1155,7 +1155,7 @@ def test_divided_rows_against_local_ones_on_naval(forms):
         assert bounds[~usual].count() == 2 and bounds[~usual].max() < bounds[usual].max()
     trials = forms.candidates(2)["elbo"].loc["naval"]
     gap = trials.loc["dgp-local-2"] - trials.loc["dgp-global-2-full, lower rates"]
-    assert gap.mean() > 0 and stats.ttest_1samp(gap, 0.0).pvalue > 0.05
+    assert gap.mean() > 0 and p_of_shared_rows(gap) > 0.05
     said = f"({four:.3f} with divided rows at lower rates)"
     assert said in words_of("docs/results/README.md")
     three = forms.candidates(3)["elbo"].loc["naval", "dgp-global-3-full-divided, lower rates"]
@@ -1229,7 +1229,7 @@ def test_points_of_a_layers_own(variants, forms):
     before = before["dgp-global-2-unshared-divided"] - before["dgp-local-2"]
     assert (gap(2, "protein", "dgp-global-2-unshared-divided") > 0).sum() == 4
     said = f"is then {two.mean():.4f} ± {two.sem():.4f}, positive on three of five"
-    p = stats.ttest_1samp(two, 0.0).pvalue
+    p = p_of_shared_rows(two)
     assert f"{said} (p = {p:.2f}); before it was {before:.4f}." in WORDS and (two > 0).sum() == 3
     gain = gap(3, "protein", "dgp-global-3-unshared")
     said = f"on every split, by {gain.mean():.4f} ± {gain.sem():.4f} in the mean; global minus"
@@ -1239,7 +1239,7 @@ def test_points_of_a_layers_own(variants, forms):
     means = trials[3]["elbo"].loc["protein"].mean(axis=1)[others]
     assert means.idxmax() == "dgp-global-3-unshared"
     three, density = (gap(3, "protein", "dgp-local-3", metric) for metric in forms.METRICS)
-    p = [stats.ttest_1samp(one, 0.0).pvalue for one in (three, density)]
+    p = [p_of_shared_rows(one) for one in (three, density)]
     said = f"{three.mean():.4f} ± {three.sem():.4f}, positive on four of five (p = {p[0]:.2f}), and"
     said += f" in the test log density {density.mean():.4f} ± {density.sem():.4f}, positive on"
     assert f"local is {said} every split (p = {p[1]:.3f})." in WORDS
@@ -1271,10 +1271,10 @@ def test_divided_rows_of_networks(networks):
         assert len(gap.dropna()) == 5
         numbers += [*both[["bnn-global-divided", "bnn-local"]].mean()] if metric == "elbo" else []
         numbers += [gap.mean(), gap.sem()]
-    assert said.format(*numbers, stats.ttest_1samp(gap, 0.0).pvalue) in WORDS
+    assert said.format(*numbers, p_of_shared_rows(gap)) in WORDS
     divided = networks.trials("elbo").loc["protein"], networks.trials("log_density").loc["protein"]
     gaps = [one.loc["bnn-global-divided"] - one.loc["bnn-local"] for one in divided]
-    p = [stats.ttest_1samp(gap, 0.0).pvalue for gap in gaps]
+    p = [p_of_shared_rows(gap) for gap in gaps]
     one, four = (divided[0].loc[name].mean() for name in ("bnn-global", "bnn-global-divided"))
     said = f"raise the bound from {one:.3f} to {four:.3f}, above that of local ones on every split"
     said += f", by {gaps[0].mean():.4f} ± {gaps[0].sem():.4f} (p = {p[0]:.3f}), and the test log"
@@ -1290,7 +1290,9 @@ def test_what_is_said_of_networks_at_their_best_rates(networks, forms):
     others = ("bnn-local", "bnn-factorised", "bnn-factorised-global")
     local, factorised, mixed = (networks.gaps("elbo", "bnn-global", other) for other in others)
     p = pd.concat({"local": local["p"], "factorised": factorised["p"]})
-    assert p.max() < 0.05 and list(p.index[len(sets) * p > 0.05]) == [("factorised", "naval")]
+    assert list(p.index[p > 0.05]) == [("factorised", "naval")]
+    assert f"(p = {p.max():.3f}) are significant at 5%" in WORDS
+    assert max(p.drop(("factorised", "naval"))) < 0.05 / len(sets)
     local, factorised, mixed = (gap["mean"] for gap in (local, factorised, mixed))
     ahead = local.drop(["naval", "protein"])
     more = factorised.drop(["kin8nm", "naval", "protein"])
@@ -1346,15 +1348,13 @@ def test_what_is_said_of_networks_at_their_best_rates(networks, forms):
     assert f"and better than those of all networks on {listed(gp)}:" in WORDS
     density = networks.trials("log_density")
     p = {
-        (name, method): stats.ttest_1samp(
-            density.loc[(name, method)] - density.loc[(name, "gp")], 0.0
-        ).pvalue
+        (name, method): p_of_shared_rows(density.loc[(name, method)] - density.loc[(name, "gp")])
         for name in others.index
         for method in others
     }
     told = {place: f"{value:.3f}" for place, value in p.items() if value < 0.05}
-    assert list(told) == [("concrete", "bnn-laplace"), ("energy", "bnn-ensemble")]
-    said = "the former on concrete (p = {}) and the latter on energy (p = {})."
+    assert list(told) == [("energy", "bnn-ensemble")]
+    said = "above it, significantly ensembles on energy (p = {})."
     assert said.format(*told.values()) in WORDS
     without = predicted.drop(columns=others.columns).filter(like="bnn").max(axis=1)
     assert list(without.index[without > predicted["gp"]]) == ["kin8nm", "power", "protein"]
@@ -1491,7 +1491,7 @@ def test_fresh_splits(forms):
         for metric in forms.METRICS:
             gap = values.loc[row["global"], metric] - values.loc[row["local"], metric]
             assert (gap > 0).sum() == row[f"{metric}_ahead"] and len(gap) == 15
-            assert forms.p_of_shared_rows(gap) == row[f"{metric}_p"]
+            assert p_of_shared_rows(gap) == row[f"{metric}_p"]
     p = {metric: found[f"{metric}_p"].astype(float) for metric in forms.METRICS}
     held = found.index[(found["elbo"] > 0) & (p["elbo"] < 0.05)]
     by = listed(f"{p['elbo'][name]:.3f} on {name}" for name in held)
@@ -1620,15 +1620,6 @@ def test_what_is_said_of_twenty_splits_of_yacht(twenty):
     assert f"on all twenty splits, in the bound and in the test log density, and {said}" in WORDS
 
 
-def test_a_test_that_allows_for_shared_rows(forms):
-    gaps = pd.Series([0.3, 0.1, 0.2, -0.1, 0.4])
-    # By hand: mean 0.18, standard deviation 0.19235, variance factor 1/5 + 1/9.
-    t = 0.18 / (0.1923538 * (1 / 5 + 1 / 9) ** 0.5)
-    p = 2 * stats.t.sf(t, 4)
-    assert forms.p_of_shared_rows(gaps) == pytest.approx(p, rel=1e-5)
-    assert forms.p_of_shared_rows(gaps) > stats.ttest_1samp(gaps, 0.0).pvalue
-
-
 def test_what_is_said_of_optimal_and_trained_last_layers(forms):
     trials = forms.candidates(2)["elbo"]
     local, full = "dgp-local-2", "dgp-global-2-full"
@@ -1656,7 +1647,7 @@ def test_what_is_said_of_optimal_and_trained_last_layers(forms):
     gaps = energy.loc[f"{full}-optimal, long warm-up"] - optimal
     said = f"The mean difference, {gaps.mean():.4f} ± {gaps.sem():.4f} for `-full-optimal`, is not"
     assert said in WORDS
-    assert stats.ttest_1samp(gaps, 0.0).pvalue > 0.05
+    assert p_of_shared_rows(gaps) > 0.05
     *below, lower, upper = sorted(gaps)
     assert -0.015 <= round(min(below), 3) and max(below) < 0 and lower > 0.1
     assert f"and the worse ones on two, by {lower:.3f} and {upper:.3f}." in WORDS
@@ -1691,7 +1682,7 @@ def test_laplace_and_ensembles_beside_four_posteriors(networks, forms):
         assert worse == few[method]
         better[method] = COUNTS[len(sets) - len(worse)]
         said.append(listed(f"{gap.mean():.3f} ± {gap.sem():.3f}" for gap in gaps.values()))
-        told.append([n for n, gap in gaps.items() if stats.ttest_1samp(gap, 0.0).pvalue < 0.05])
+        told.append([n for n, gap in gaps.items() if p_of_shared_rows(gap) < 0.05])
         for depth in (2, 3):
             trials = forms.candidates(depth)
             for name in sets:
@@ -1729,7 +1720,7 @@ def test_laplace_and_ensembles_beside_four_posteriors(networks, forms):
     assert rates == {0.03}
     two, three = (behind["bnn-ensemble", "protein", depth] for depth in (2, 3))
     said = f"On protein it is above that of two layers, by {two.mean():.3f} ± {two.sem():.3f}"
-    said += f" (p = {stats.ttest_1samp(two, 0.0).pvalue:.3f}), and below that of three, by"
+    said += f" (p = {p_of_shared_rows(two):.3f}), and below that of three, by"
     assert f"{said} {-three.mean():.3f} ± {three.sem():.3f}." in WORDS
     behind.pop(("bnn-ensemble", "protein", 2))
     ahead = {(method, name) for (method, name, _), gap in behind.items() if gap.mean() > 0}
@@ -1751,7 +1742,7 @@ def test_laplace_and_ensembles_beside_four_posteriors(networks, forms):
     said = f"and above them on concrete, by {ensembles['concrete']}, and on power, by"
     assert f"{said} {ensembles['power']}, which is not significant." in WORDS
     p = [
-        stats.ttest_1samp(gap, 0.0).pvalue
+        p_of_shared_rows(gap)
         for (method, name, _), gap in behind.items()
         if (method, name) in ahead
     ]
@@ -1799,7 +1790,7 @@ def test_what_the_first_pages_say_of_all_forms(forms):
     # Behind this table: a lead that needs divided rows.
     one = forms.candidates(2)["elbo"].loc["kin8nm"]
     gap = one.loc["dgp-global-2-unshared"] - one.loc["dgp-local-2"]
-    assert stats.ttest_1samp(gap, 0.0).pvalue > 0.05
+    assert p_of_shared_rows(gap) > 0.05
     # And those of an optimal last layer.
     best = {dataset: forms.candidates(2)["elbo"].loc[dataset] for dataset in NINE_SETS}
     gains = {}
@@ -1878,7 +1869,7 @@ def test_in_short(forms):
         before[depth] = trials["elbo"].loc["protein", best] - trials["elbo"].loc["protein", local]
         assert "-own" in forms.comparisons(depth)["global"]["protein"]
         assert forms.comparisons(depth)["elbo_p"]["protein"] > 0.05
-        assert stats.ttest_1samp(before[depth], 0.0).pvalue > 0.05
+        assert p_of_shared_rows(before[depth]) > 0.05
     ahead = "by {:.3f} with two layers and by {:.3f} with three; where none are, local ones, by"
     ahead = ahead.format(gaps[2]["protein"], gaps[3]["protein"])
     behind = [-before[depth].mean() for depth in (2, 3)]
@@ -1906,7 +1897,7 @@ def without_split_0(forms, depth, dataset):
 
 
 def p_without_split_0(forms, depth, dataset):
-    return forms.p_of_shared_rows(without_split_0(forms, depth, dataset))
+    return p_of_shared_rows(without_split_0(forms, depth, dataset))
 
 
 def test_what_is_said_of_predictions_in_short(forms, networks):
@@ -1927,7 +1918,7 @@ def test_what_is_said_of_predictions_in_short(forms, networks):
     assert f"is not significant ({gap.mean():.4f} ± {gap.sem():.4f}). All trials" in words
     bounds = networks.trials("elbo").loc["protein"]
     gap = bounds.loc["bnn-global-divided"] - bounds.loc["bnn-local"]
-    said = f"on protein by {gap.mean():.4f} (p = {stats.ttest_1samp(gap, 0.0).pvalue:.2f})."
+    said = f"on protein by {gap.mean():.4f} (p = {p_of_shared_rows(gap):.2f})."
     assert said in words
 
 
@@ -2238,7 +2229,7 @@ def test_comparisons_of_global_and_local_at_best_rates(figures):
         assert set(row["form"]) == {name.format("global", "-whitened")}
         assert row.loc["elbo"].difference > 0
         assert row.loc["log_density"].p > 0.05
-        assert (row.loc["elbo"].p < 0.05) == (depth == "2 layers")
+        assert row.loc["elbo"].p > 0.05
         means = figures.records()["elbo"].groupby(["dataset", "method"]).mean()["yacht"]
         for form in ("", "-unshared"):
             assert means[name.format("global", form)] < means[name.format("local", "")]
@@ -2246,7 +2237,7 @@ def test_comparisons_of_global_and_local_at_best_rates(figures):
     gaps = [bounds.loc[f"dgp-global-{n}-full"] - bounds.loc[f"dgp-local-{n}"] for n in (2, 3)]
     said_gaps = [f"{gap.mean():.3f} ± {gap.sem():.3f}" for gap in gaps]
     assert "are above local ones by {} and {}, which is not".format(*said_gaps) in WORDS
-    assert all(stats.ttest_1samp(gap, 0.0).pvalue > 0.05 for gap in gaps)
+    assert all(p_of_shared_rows(gap) > 0.05 for gap in gaps)
 
 
 def test_the_published_numbers_beside_those_at_best_rates():

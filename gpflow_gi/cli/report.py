@@ -55,7 +55,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"\n{title}\n\n{table}")
     print(
         "\nMean ± standard error over splits. *: best, ~: not to be told from it"
-        f"\n(paired t-test at {statistics.LEVEL:.0%}; of one common split nothing can be told)."
+        f"\n(corrected paired t-test at {statistics.LEVEL:.0%}; of one common split nothing can be "
+        "told)."
     )
     print(f"The report is {out / 'report.html'}; all of it is in {out}{os.sep}", flush=True)
     bad = made.report.records.left_out

@@ -7,15 +7,18 @@ from gpflow_gi.benchmark.report.reading import read
 from gpflow_gi.benchmark.report.statistics import (
     LEVEL,
     METRICS,
+    TEST_SHARE,
     Ranks,
     all_differences,
     by_split,
     differences,
     least_difference,
     marks,
+    p_of_shared_rows,
     ranks,
     summary,
 )
+from gpflow_gi.datasets import Table, standard_split
 
 from .record_files import record, table, write
 
@@ -118,24 +121,43 @@ def test_a_tie_is_judged_by_the_paired_difference():
     assert found == {"best": "best"}
 
 
-def test_the_paired_t_test_is_the_limit():
+def test_the_corrected_paired_t_test_is_the_limit():
     """Three differences, so that t = 4.303, the 0.975 quantile of two degrees of freedom."""
     for t, expected in [(4.30, {"best": "best", "other": "tied"}), (4.31, {"best": "best"})]:
-        # Standard deviation 1, standard error 1 / sqrt(3).
-        difference = t / np.sqrt(3) + np.array([-1.0, 0.0, 1.0])
+        # Standard deviation 1; variance of the mean 1 / 3 + 1 / 9 (Nadeau & Bengio 2003, eq. 9).
+        difference = t * np.sqrt(1 / 3 + 1 / 9) + np.array([-1.0, 0.0, 1.0])
         assert marks(values(best=difference, other=0 * difference), LOG_DENSITY) == expected
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 20])
 def test_equal_methods_are_told_apart_as_often_as_the_level_says(n):
+    """Results on splits are correlated by the share of test rows, as the correction assumes."""
     rng = np.random.default_rng(n)
     draws = 20_000
-    difference = rng.normal(size=(draws, n))
+    common, own = rng.normal(size=(draws, 1)), rng.normal(size=(draws, n))
+    difference = np.sqrt(TEST_SHARE) * common + np.sqrt(1 - TEST_SHARE) * own
     error = difference.std(axis=1, ddof=1) / np.sqrt(n)
     wrong = np.abs(difference.mean(axis=1)) > least_difference(error, n)
     # Within four standard errors of the share.
     assert wrong.mean() == pytest.approx(LEVEL, abs=4 * np.sqrt(LEVEL * (1 - LEVEL) / draws))
     assert np.isnan(least_difference(np.nan, 1))
+    few = difference[:200]
+    p_values = np.array([p_of_shared_rows(one) for one in few])
+    assert ((p_values < LEVEL) == wrong[:200]).all()
+
+
+def test_splits_of_the_benchmark_keep_the_assumed_share_for_testing():
+    X = np.arange(1000.0)[:, None]
+    train, test = standard_split(Table("rows", X, X, ("x",), "y"), 0)
+    assert len(test.X) / (len(train.X) + len(test.X)) == TEST_SHARE
+
+
+def test_a_p_value_by_hand():
+    """Mean 0.18, standard deviation 0.19235, variance factor 1/5 + 1/9."""
+    gaps = [0.3, 0.1, 0.2, -0.1, 0.4]
+    t = 0.18 / (0.1923538 * (1 / 5 + 1 / 9) ** 0.5)
+    assert p_of_shared_rows(gaps) == pytest.approx(2 * stats.t.sf(t, 4), rel=1e-5)
+    assert p_of_shared_rows(gaps) > stats.ttest_1samp(gaps, 0.0).pvalue
 
 
 def test_of_one_common_split_nothing_can_be_told():

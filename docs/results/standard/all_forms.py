@@ -2,8 +2,8 @@
 
 python docs/results/standard/all_forms.py
 
-Reads records.csv here, in ../optimal-gp, its folder naval, ../warm-up and ../rates. Prints the
-tables of docs/results/README.md, and writes global-local.png.
+Reads records.csv here, in ../twenty, ../optimal-gp, its folder naval, ../warm-up and ../rates.
+Prints the tables of docs/results/README.md, and writes global-local.png.
 """
 
 import re
@@ -15,10 +15,11 @@ from scipy import stats
 
 from gpflow_gi.benchmark.report.markdown import pipe_table
 from gpflow_gi.benchmark.report.published import read as read_published
+from gpflow_gi.benchmark.report.statistics import factor_of_shared_rows, p_of_shared_rows
 
 HERE = Path(__file__).resolve().parent
 
-FOLDERS = (".", "../optimal-gp", "../optimal-gp/naval", "../warm-up", "../rates")
+FOLDERS = (".", "../twenty", "../optimal-gp", "../optimal-gp/naval", "../warm-up", "../rates")
 
 CHANGES = {
     "kl_warmup=3000": "long warm-up",
@@ -33,9 +34,6 @@ SPLITS = range(5)
 
 FRESH = range(5, 20)
 """Splits that had no part in the choice of forms and rates."""
-
-TEST_SHARE = 0.1
-"""Share of the rows of a set that a split keeps for testing."""
 
 LEVEL = 0.001
 """Mean bounds per row that differ by less are level."""
@@ -110,22 +108,6 @@ def comparisons(depth: int, splits: range = SPLITS) -> pd.DataFrame:
             row[f"{metric}_ahead"] = int((gap > 0).sum())
         rows[dataset] = row
     return pd.DataFrame(rows).T
-
-
-def p_of_shared_rows(gaps: pd.Series) -> float:
-    """P-value of a mean difference over random splits of the same rows, two-sided.
-
-    The corrected resampled t-test of Nadeau & Bengio ("Inference for the generalization error",
-    Machine Learning 52, 2003): the variance of the mean is that of independent splits
-    times 1 + n r, with r rows for testing to one for training.
-    """
-    t = gaps.mean() / (gaps.sem() * factor_of_shared_rows(len(gaps)))
-    return float(2.0 * stats.t.sf(abs(t), len(gaps) - 1))
-
-
-def factor_of_shared_rows(num_splits: int) -> float:
-    """Factor on the standard error of a mean over splits; see :func:`p_of_shared_rows`."""
-    return (1.0 + num_splits * TEST_SHARE / (1.0 - TEST_SHARE)) ** 0.5
 
 
 def in_short() -> str:

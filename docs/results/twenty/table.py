@@ -5,12 +5,12 @@ python docs/results/twenty/table.py
 Reads records.csv here and in ../standard, and prints the tables of docs/results/twenty-splits.md.
 """
 
-import runpy
 from pathlib import Path
 
 import pandas as pd
 
 from gpflow_gi.benchmark.report.markdown import pipe_table
+from gpflow_gi.benchmark.report.statistics import p_of_shared_rows
 
 HERE = Path(__file__).resolve().parent
 
@@ -39,10 +39,6 @@ LIST = (
 )
 """Methods in their default forms."""
 
-p_of_shared_rows = runpy.run_path(str(HERE.parent / "standard" / "all_forms.py"))[
-    "p_of_shared_rows"
-]
-
 
 def trials() -> pd.DataFrame:
     """Trials of the list at each method's best rate: an index of dataset, method and split."""
@@ -56,13 +52,13 @@ def trials() -> pd.DataFrame:
 
 
 def complete() -> dict[str, list[str]]:
-    """Methods that have all splits, by set; of sets where all methods of this folder have them."""
+    """Methods of the list that have all splits, by set; of sets where all that were begun have."""
     begun = pd.read_csv(HERE / "records.csv").groupby("dataset")["method"].unique()
     number = trials().groupby(["dataset", "method"]).size()
     found = {}
     for dataset, methods in begun.items():
         done = [method for method in LIST if number[dataset].get(method) == len(SPLITS)]
-        if set(methods) <= set(done):
+        if set(methods) & set(LIST) <= set(done):
             found[str(dataset)] = done
     return found
 

@@ -1,7 +1,8 @@
 """Means, errors, differences and ranks.
 
 Splits are the repetitions: several seeds of one split are averaged first. A standard error is over
-splits. Splits share most of their rows, so it is somewhat too small.
+splits. Splits share most of their rows, so it is somewhat too small, and tests of two methods allow
+for that.
 """
 
 import math
@@ -16,6 +17,9 @@ from gpflow_gi.benchmark.methods import NO_BOUND, in_order
 
 LEVEL = 0.05
 """Level of all tests: paired t-tests of two methods, and tests of mean ranks."""
+
+TEST_SHARE = 0.1
+"""Share of the rows of a set that each split keeps for testing."""
 
 MAIN = ("log_density", "elbo")
 """Metrics that the command shows, and by which the page compares every two methods."""
@@ -169,14 +173,34 @@ def differences(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def least_difference(standard_error: Any, n: Any) -> Any:
-    """The least absolute value of a mean of paired differences that is significant, by a t-test at
-    :data:`LEVEL`.
+    """The least absolute value of a mean of paired differences that is significant at
+    :data:`LEVEL`, by the test of :func:`p_of_shared_rows`.
 
     :param standard_error: standard error of the mean.
     :param n: number of differences.
     :return: NaN for n = 1, where no test is possible.
     """
-    return stats.t.ppf(1 - LEVEL / 2, np.asarray(n) - 1) * standard_error
+    n = np.asarray(n)
+    return stats.t.ppf(1 - LEVEL / 2, n - 1) * standard_error * factor_of_shared_rows(n)
+
+
+def p_of_shared_rows(gaps: Any) -> float:
+    """P-value of a mean difference over random splits of the same rows, two-sided.
+
+    The corrected resampled t-test of Nadeau & Bengio ("Inference for the generalization error",
+    Machine Learning 52, 2003): the variance of the mean is that of independent splits
+    times 1 + n r, with r rows for testing to one for training.
+
+    :param gaps: differences, [n], n at least 2.
+    """
+    gaps = pd.Series(gaps, dtype=float)
+    t = gaps.mean() / (gaps.sem() * factor_of_shared_rows(len(gaps)))
+    return float(2.0 * stats.t.sf(abs(t), len(gaps) - 1))
+
+
+def factor_of_shared_rows(num_splits: Any) -> Any:
+    """Factor on the standard error of a mean over splits; see :func:`p_of_shared_rows`."""
+    return (1.0 + num_splits * TEST_SHARE / (1.0 - TEST_SHARE)) ** 0.5
 
 
 def losses(values: pd.DataFrame, metric: Metric) -> pd.DataFrame:
@@ -201,7 +225,7 @@ def marks(values: pd.DataFrame, metric: Metric) -> dict[str, str]:
 
     The best has the best mean of the methods with at least half of the largest number of splits. A
     method is "tied" if, on the splits that it shares with the best (at least two), it is not worse
-    by a paired t-test at :data:`LEVEL`.
+    at :data:`LEVEL`, by the paired test of :func:`p_of_shared_rows`.
 
     :param values: [S, M], of one data set.
     :return: "best" or "tied" by the name of the method; empty if methods are not judged by this

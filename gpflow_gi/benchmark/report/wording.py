@@ -5,11 +5,12 @@ from .statistics import LEVEL, Ranks
 HOW_TO_READ = (
     "Means are over splits of the data into training and test rows; the number of splits is in the "
     "table, and n=… is at a mean of fewer. ± is one standard error over splits. Splits share most "
-    "of their rows, so that the true error is rather larger.",
+    "of their rows, so that the true error is rather larger. Tests of two methods allow for that: "
+    "the corrected resampled t-test of Nadeau & Bengio (2003), of paired differences.",
     "In a row, the best mean is in bold; it is chosen from the methods with at least half of "
     "the splits. "
     "Methods not to be told from it are marked too: on the splits that a method shares with the "
-    f"best, it is not worse by a paired t-test at {LEVEL:.0%}. Of one common split nothing can be "
+    f"best, it is not worse by this test at {LEVEL:.0%}. Of one common split nothing can be "
     "told, and nothing is marked.",
     "A failed trial has no part in any mean. Where trials fail on the hard splits alone, a mean of "
     "fewer splits flatters.",
@@ -17,8 +18,8 @@ HOW_TO_READ = (
 
 DIFFERENCES = (
     "The method of the row minus the method of the column, on the splits that both have; ± is one "
-    f"standard error of the paired difference. Coloured if a paired t-test at {LEVEL:.0%} tells it "
-    "from zero; of one split nothing can be told."
+    f"standard error of the paired difference. Coloured if the corrected t-test at {LEVEL:.0%} "
+    "tells it from zero; of one split nothing can be told."
 )
 
 PUBLISHED = (
