@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import platform
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -14,13 +15,24 @@ from .whole_file import write_whole
 
 
 def versions() -> dict[str, str]:
-    """Versions of the software that can change the numbers."""
+    """Versions of the software that can change the numbers, and the processor, which can too."""
     return {
         "gpflow_gi": __version__,
         "python": platform.python_version(),
         **{name: version(name) for name in ("gpflow", "tensorflow", "numpy", "scikit-learn")},
         "platform": platform.platform(),
+        "processor": processor(),
     }
+
+
+def processor() -> str:
+    """The processor's name, and the number of its cores that are seen here."""
+    cpu_info = Path("/proc/cpuinfo")  # of Linux, where Python does not know the name
+    lines = cpu_info.read_text(errors="replace").splitlines() if cpu_info.is_file() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    name = names[0] if names else platform.processor() or platform.machine() or "unknown"
+    cores = os.cpu_count() or 1
+    return f"{name}, {cores} core{'s' * (cores != 1)}"
 
 
 def with_none_for_non_finite(value: Any) -> Any:

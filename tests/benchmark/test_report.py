@@ -318,6 +318,15 @@ def test_versions_of_the_software_are_said(tmp_path):
     assert said in make(tmp_path).overview
 
 
+def test_the_processor_is_said(tmp_path):
+    known = {"python": "3.11.4", "processor": "Some CPU, 2 cores"}
+    write(tmp_path, record("a", 0, "gp", -1.0, versions=known))
+    assert "Trained with Python 3.11.4, processor Some CPU, 2 cores." in make(tmp_path).overview
+    write(tmp_path, record("a", 1, "gp", -1.0, versions={"python": "3.11.4"}))
+    said = "Trained with Python 3.11.4, processor Some CPU, 2 cores; that of 1 trial unknown."
+    assert said in make(tmp_path).overview
+
+
 def test_failures_are_counted_and_listed_with_their_error(tmp_path):
     slow = ("TimeLimit", "stopped after 60 s")
     write(

@@ -93,7 +93,7 @@ def test_every_method_gives_a_whole_record(method, request):
     assert record["cost"]["seconds"] > record["cost"]["compile_seconds"] >= 0
     hyperparameters = record["hyperparameters"]
     assert any("variance" in name for name in hyperparameters)
-    assert "versions" in record and record["version"] == gi.__version__
+    assert record["versions"]["processor"] and record["version"] == gi.__version__
     json.dumps(with_none_for_non_finite(record), allow_nan=False)
 
 

@@ -16,7 +16,9 @@ import tensorflow as tf
 import gpflow_gi as gi
 from gpflow_gi.benchmark.budgets import STANDARD
 from gpflow_gi.benchmark.train import inducing_for, train_by
-from gpflow_gi.datasets import UCI_NAMES
+from gpflow_gi.datasets.uci_sets import UCI_SETS
+
+SETS = sorted(UCI_SETS)
 
 METHODS = {
     "dgp-local-2": ("local", gi.objectives.Elbo()),
@@ -62,7 +64,7 @@ if __name__ == "__main__":
     tf.config.threading.set_inter_op_parallelism_threads(1)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--sets", nargs="+", default=list(UCI_NAMES))
+    parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
     options = parser.parse_args()
     for dataset in options.sets:

@@ -100,6 +100,8 @@ class Report:
             title: used.loc[used[column] != "", column] for column, title in SOFTWARE.items()
         }
         known = [f"{title} {_shares(column)}" for title, column in software.items() if len(column)]
+        if 0 < len(software["processor"]) < done:
+            known[-1] += f"; that of {counted(done - len(software['processor']), 'trial')} unknown"
         if known:
             said.append(f"Trained with {', '.join(known)}.")
         if len(self.budgets) > 1:

@@ -20,8 +20,14 @@ from .statistics import METRICS
 _IDENTITY = ["budget", "dataset", "split", "method", "seed", "learning_rate"]
 """Columns that identify a trial. Budgets and data sets are labels, unique even if names repeat."""
 
-SOFTWARE = {"python": "Python", "gpflow": "GPflow", "tensorflow": "TensorFlow"}
-"""Software whose versions are shown besides ours: names in records, and for people."""
+SOFTWARE = {
+    "python": "Python",
+    "gpflow": "GPflow",
+    "tensorflow": "TensorFlow",
+    "processor": "processor",
+}
+"""Software whose versions are shown besides ours, and the processor: names in records, and for
+people."""
 
 _LONGEST_BUDGET = 200
 """Largest number of characters of a budget's name, which is a heading."""
