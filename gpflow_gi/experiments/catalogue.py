@@ -84,6 +84,7 @@ EXPERIMENTS = {
             "eight-schools",
             "bounds and k-hat of families of densities on the eight schools",
             "gpflow_gi.experiments.eight_schools",
+            has_full=True,
         ),
         Experiment(
             "implicit",
