@@ -1675,6 +1675,26 @@ METHODS_OF_ALL = ("bnn-laplace", "bnn-ensemble")
 """Posteriors over all weights."""
 
 
+def test_published_networks_on_yacht(networks, twenty):
+    table = read_published().query("dataset == 'yacht' and metric == 'log_density'")
+    table = table.set_index("method")
+    mean, error = table["mean"].astype(float), table["spread"].astype(float)
+    theirs = mean[~mean.index.str.contains("DGP|DWP|SVGP")].sort_values(ascending=False)
+    assert list(theirs.index[:2]) == ["VIP", "SIP_BNN"]
+    said = "are ahead:** {:.2f} (VIP) and {:.2f} (SIP_BNN), with standard deviations of {:.2f} and"
+    assert f"{said.format(*theirs[:2], error['VIP'])} {error['SIP_BNN']:.2f} over" in WORDS
+    five = networks.trials("log_density").loc["yacht"].mean(axis=1)
+    every = twenty.trials().loc["yacht"]["log_density"].groupby("method").mean()
+    names = ["bnn-ensemble", "bnn-laplace"]
+    said = (
+        "Ours have {:.3f} (`bnn-ensemble`) and {:.3f} (`bnn-laplace`) over five splits, and {:.3f}"
+    )
+    assert f"{said.format(*five[names], every[names[0]])} and {every[names[1]]:.3f} over" in WORDS
+    assert f"has {five[list(networks.POSTERIORS)].max():.3f} over five." in WORDS
+    ours = five.filter(like="bnn")
+    assert ours.idxmax() == "bnn-ensemble" and ours.max() < theirs["SIP_BNN"]
+
+
 def test_laplace_and_ensembles_beside_four_posteriors(networks, forms):
     values = networks.trials("log_density")
     sets = [name for name in NINE_SETS if (name, "bnn-ensemble") in values.index]

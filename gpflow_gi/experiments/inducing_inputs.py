@@ -29,10 +29,21 @@ PLACES = 50
 """Number of times in training at which the inducing inputs are kept, about."""
 
 
+def waves(x: Array) -> Array:
+    """A smooth function of x, of the shape of x."""
+    return np.asarray(np.sin(2.2 * x) + 0.5 * np.cos(4.5 * x + 1.0) - 0.3 * x * np.cos(x))
+
+
+def piecewise(x: Array) -> Array:
+    """The mean of the supplement's equation (7), of the shape of x."""
+    return np.where(x < 0, 10.0, 10.0 * (1.0 + np.sin(x)))
+
+
 @dataclass(frozen=True)
 class Problem:
     """Data and a start of the inducing inputs.
 
+    :param mean: the function without noise.
     :param range: least and largest x.
     :param num_rows: rows for training, and as many for the test.
     :param deviation: standard deviation of the noise.
@@ -40,17 +51,12 @@ class Problem:
     :param together: True if all inducing inputs start at one place, and q(u) is not trained.
     """
 
+    mean: Callable[[Array], Array]
     range: tuple[float, float]
     num_rows: int
     deviation: float
     num_inducing: int
     together: bool
-
-    def mean(self, x: Array) -> Array:
-        """The function without noise; the second is equation (7) of the supplement."""
-        if self.together:
-            return np.asarray(np.sin(2.2 * x) + 0.5 * np.cos(4.5 * x + 1.0) - 0.3 * x * np.cos(x))
-        return np.where(x < 0, 10.0, 10.0 * (1.0 + np.sin(x)))
 
     def draw(self, rng: np.random.Generator) -> tuple[Array, Array]:
         """Draw x and y, each [N, 1]."""
@@ -67,8 +73,8 @@ class Problem:
 
 
 PROBLEMS = {
-    "together": Problem((0.0, 6.0), 200, 0.3, 15, together=True),
-    "piecewise": Problem((-4.0, 5.0), 1000, 2.0, 50, together=False),
+    "together": Problem(waves, (0.0, 6.0), 200, 0.3, 15, together=True),
+    "piecewise": Problem(piecewise, (-4.0, 5.0), 1000, 2.0, 50, together=False),
 }
 
 
