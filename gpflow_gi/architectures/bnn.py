@@ -92,7 +92,8 @@ def build_bnn(
         with a :class:`gpflow_gi.posteriors.NoiseNetwork`), for
         ``gi.fit(objective=DensityRatioKL())``. Arguments about inducing points are then unused.
     :param prior: "neal", "standard" or "scale" (the paper's section 2.3); "learned", which is
-        "neal" with a scale of each layer that maximises the bound; or a function that makes a prior
+        "neal" with a scale of each layer that maximises the bound; "ard", with such a scale of
+        each input and unit (:class:`gpflow_gi.priors.ARDPrior`); or a function that makes a prior
         of :mod:`gpflow_gi.priors` for each layer.
     :param prior_scale: factor on the weights' standard deviation, if `prior` is a name.
     :param nonlinearity: after each hidden layer: a name, or an elementwise function; see

@@ -12,7 +12,7 @@ from ..core.random import as_seed
 from ..core.validation import is_one_of, positive_number, shown
 from ..posteriors import Factorised, GlobalInducing, LocalInducing, Posterior, Prior
 from ..posteriors.pseudo_data import largest_precision
-from ..priors import NealPrior, ScalePrior, SpatialIWPrior, StandardPrior, WeightPrior
+from ..priors import ARDPrior, NealPrior, ScalePrior, SpatialIWPrior, StandardPrior, WeightPrior
 
 Method: TypeAlias = Literal["global", "local", "factorised", "prior", "optimal"]
 
@@ -35,12 +35,14 @@ INFERENCE = (
 OPTIMAL = ("global -> optimal", "local -> optimal", "factorised -> optimal")
 """Methods of a network whose last layer has an exact posterior: for Gaussian noise."""
 
-PRIORS: dict[str, Callable[[float], WeightPrior]] = {
-    "neal": NealPrior,
-    "standard": StandardPrior,
-    "scale": lambda scale: ScalePrior(scale=scale),
-    "learned": lambda scale: NealPrior(scale, learn_scale=True),
+PRIORS: dict[str, Callable[[float, int], WeightPrior]] = {
+    "neal": lambda scale, num_weights: NealPrior(scale),
+    "standard": lambda scale, num_weights: StandardPrior(scale),
+    "scale": lambda scale, num_weights: ScalePrior(scale=scale),
+    "learned": lambda scale, num_weights: NealPrior(scale, learn_scale=True),
+    "ard": lambda scale, num_weights: ARDPrior(num_weights, scale),
 }
+"""Priors by name: functions of a scale and of the number of weights to each output."""
 
 HIDDEN_PRECISION = 1.0
 """Initial precision of a hidden layer's pseudo-outputs, in units of their mean square."""
@@ -85,8 +87,8 @@ def methods_of_layers(inference: Any, num_layers: int, *, optimal: bool = False)
 
 def prior_maker(
     prior: Any, prior_scale: float, kernel_size: tuple[int, int] | None = None
-) -> Callable[[], WeightPrior]:
-    """A function that makes a new prior for each layer.
+) -> Callable[[int], WeightPrior]:
+    """A function of the number of weights to each output that makes a new prior for each layer.
 
     :param kernel_size: size of a convolution's kernel, for "spatial"; None for dense layers.
     :raises ValueError: if the name is unknown, or if a scale is given beside a function.
@@ -101,14 +103,14 @@ def prior_maker(
     if isinstance(prior, str):
         priors = dict(PRIORS)
         if kernel_size is not None:
-            priors["spatial"] = lambda scale: SpatialIWPrior(kernel_size, scale=scale)
+            priors["spatial"] = lambda scale, num_weights: SpatialIWPrior(kernel_size, scale=scale)
         if prior not in priors:
             known = ", ".join(f'"{name}"' for name in priors)
             only = ", which is for convolutions" if prior == "spatial" else ""
             raise ValueError(
                 f"prior must be one of {known}, or a function, but is {shown(prior)}{only}."
             )
-        return lambda: priors[prior](prior_scale)
+        return lambda num_weights: priors[prior](prior_scale, num_weights)
     if isinstance(prior, WeightPrior) or not callable(prior):
         raise TypeError(
             "prior must be a name, or a function without arguments that makes a new prior for each "
@@ -119,18 +121,18 @@ def prior_maker(
             f"prior_scale is {prior_scale:g}, but prior is a function: set the scale in the "
             "function."
         )
-    return prior
+    return lambda num_weights: prior()
 
 
 def new_prior(
-    make_prior: Callable[[], WeightPrior], method: Method, num_weights: int, seed: int
+    make_prior: Callable[[int], WeightPrior], method: Method, num_weights: int, seed: int
 ) -> tuple[WeightPrior, float]:
     """A layer's prior, and the standard deviation of weights drawn from it.
 
     :param num_weights: number of weights to each output.
     :raises TypeError: if the function does not make a prior.
     """
-    prior = make_prior()
+    prior = make_prior(num_weights)
     if not isinstance(prior, WeightPrior):
         raise TypeError(
             "prior must be a function that makes one of gpflow_gi.priors, but it made "

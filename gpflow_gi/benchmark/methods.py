@@ -380,6 +380,25 @@ def _networks_with_a_precision_of_each_unit() -> list[Method]:
     ]
 
 
+def _networks_of_other_scales_and_depths() -> list[Method]:
+    """Exact last layers with a learned scale of each input and unit, or one hidden layer."""
+    (base,) = (one for one in _networks_with_optimal_top() if one.name == "bnn-global-optimal")
+    cases = (
+        ("unshared-1", "neal", [50], "one hidden layer"),
+        ("ard-unshared", "ard", [50, 50], "a learned scale of each input and unit"),
+        ("ard-unshared-1", "ard", [50], "a learned scale of each input and unit, one hidden layer"),
+    )
+    return [
+        replace(
+            base,
+            name=f"{base.name}-{ending}",
+            title=f"{base.title}, a precision of each unit, {title}",
+            settings={**base.settings, "prior": prior, "shared_precision": False, "widths": widths},
+        )
+        for ending, prior, widths, title in cases
+    ]
+
+
 def _networks_at_once() -> list[Method]:
     return [
         Method(
@@ -521,6 +540,7 @@ METHODS: dict[str, Method] = {
         *_networks(),
         *_networks_with_optimal_top(),
         *_networks_with_a_precision_of_each_unit(),
+        *_networks_of_other_scales_and_depths(),
         *_networks_at_once(),
         *_compared_with_implicit_processes(),
     ]

@@ -1,8 +1,8 @@
 """The root R of a prior's covariance of the weights to one output: w = R z, with z whitened.
 
-    R = s I,    or    R = s T (x) I_C
+    R = s I,    R = diag(s),    or    R = s T (x) I_C
 
-The second form is for a convolution whose prior correlates the places of its kernel: T acts on
+The third form is for a convolution whose prior correlates the places of its kernel: T acts on
 places and the identity on channels. Weights then have the order [kernel height, kernel width,
 channels] of TensorFlow's filters. No matrix of the size of R is formed.
 """
@@ -19,14 +19,14 @@ class WeightRoot:
     """Products of R and its inverse with matrices of K rows, where K is the number of weights."""
 
     scale: tf.Tensor
-    """The factor s, [] or [S, 1, 1]."""
+    """The factor s, [] or [S, 1, 1]; or the diagonal, [K, 1], without a `spatial`."""
 
     spatial: tf.Tensor | None = None
     """The factor T, [places, places] or [S, places, places]; not triangular; None: the identity."""
 
     @property
-    def is_scale(self) -> bool:
-        """True if R is a multiple of the identity."""
+    def is_diagonal(self) -> bool:
+        """True if R is diagonal."""
         return self.spatial is None
 
     @property
@@ -34,6 +34,11 @@ class WeightRoot:
         """True if R has a sample axis."""
         ranks = [tensor.shape.rank for tensor in (self.scale, self.spatial) if tensor is not None]
         return 3 in ranks
+
+    @property
+    def _row(self) -> tf.Tensor:
+        """Factors of the columns of matrices of K columns."""
+        return tf.transpose(self.scale) if self.scale.shape.rank == 2 else self.scale
 
     def times(self, z: tf.Tensor) -> tf.Tensor:
         """R z, for z of [K, n] or [S, K, n]."""
@@ -45,13 +50,13 @@ class WeightRoot:
 
     def of_rows(self, X: tf.Tensor) -> tf.Tensor:
         """X R, for X of [n, K] or [S, n, K]."""
-        if self.is_scale:
-            return self.scale * X
+        if self.is_diagonal:
+            return self._row * X
         return tf.linalg.matrix_transpose(self.transposed_times(tf.linalg.matrix_transpose(X)))
 
     def congruent(self, M: tf.Tensor) -> tf.Tensor:
         """R^T M R, for a symmetric M of [K, K] or [S, K, K]."""
-        if self.is_scale:
+        if self.is_diagonal and self.scale.shape.rank != 2:
             return tf.square(self.scale) * M
         return self.transposed_times(tf.linalg.matrix_transpose(self.transposed_times(M)))
 
@@ -68,6 +73,8 @@ class WeightRoot:
 
         :param num_weights: K, the number of weights of one output.
         """
+        if self.scale.shape.rank == 2:
+            return tf.reduce_sum(tf.math.log(self.scale))
         scale = self.scale if self.scale.shape.rank == 0 else self.scale[:, 0, 0]
         logarithm = num_weights * tf.math.log(scale)
         if self.spatial is None:

@@ -83,7 +83,7 @@ class Conv2DLayer(WeightLayer):
             )
         self.output_dim = self.convolution.num_locations * self.filters
         check_posterior(posterior, self.output_shape)
-        self.prior = check_prior(prior, self.convolution.kernel_size)
+        self.prior = check_prior(prior, self.convolution.kernel_size, self.convolution.num_weights)
         posterior.bind(self.num_weights, self.filters)
         self.posterior = posterior
 

@@ -56,7 +56,7 @@ class DenseLayer(WeightLayer):
         self.output_dim = positive_integer("output_dim", output_dim)
         self.bias = true_or_false("bias", bias)
         check_posterior(posterior, self.output_dim)
-        self.prior = check_prior(prior, kernel_size=None)
+        self.prior = check_prior(prior, None, self.num_weights)
         posterior.bind(self.num_weights, self.output_dim)
         self.posterior = posterior
 

@@ -50,12 +50,15 @@ class WeightLayer(Layer):
         )
 
 
-def check_prior(prior: WeightPrior | None, kernel_size: tuple[int, int] | None) -> WeightPrior:
+def check_prior(
+    prior: WeightPrior | None, kernel_size: tuple[int, int] | None, num_weights: int
+) -> WeightPrior:
     """A layer's prior; NealPrior by default.
 
     :param kernel_size: of a convolution; None for other layers.
+    :param num_weights: number of weights to each output, with the bias.
     :raises TypeError: if it is not a prior.
-    :raises ValueError: if it is for kernels of another size.
+    :raises ValueError: if it is for kernels of another size, or another number of weights.
     """
     if prior is None:
         return NealPrior()
@@ -65,6 +68,11 @@ def check_prior(prior: WeightPrior | None, kernel_size: tuple[int, int] | None) 
         raise ValueError(
             f"prior is a {type(prior).__name__}, which is for convolutions; a DenseLayer has "
             "no kernel. Use NealPrior, StandardPrior or ScalePrior."
+        )
+    if prior.num_weights not in (None, num_weights):
+        raise ValueError(
+            f"prior is a {type(prior).__name__} for {prior.num_weights} weights to each output, "
+            f"but the layer has {num_weights}, its bias included; they must be equal."
         )
     if prior.kernel_size not in (None, kernel_size):
         raise ValueError(

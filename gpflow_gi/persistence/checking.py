@@ -225,7 +225,7 @@ def _check_layer(layer: Layer) -> None:
         if isinstance(layer, ImplicitLayer):
             check_draws(layer.process, layer.num_draws)
         kernel_size = layer.convolution.kernel_size if isinstance(layer, Conv2DLayer) else None
-        _check_prior(check_prior(layer.prior, kernel_size))
+        _check_prior(check_prior(layer.prior, kernel_size, layer.num_weights))
         filters = output[-1]
         if isinstance(posterior, Factorised):
             shape = (layer.num_weights, filters)

@@ -89,7 +89,7 @@ class Factorised(Posterior):
     def q(self, basis: Basis, outputs: slice, num_samples: int | None = None) -> WhitenedGaussian:
         root = basis.root
         mean, deviation = self.mean[:, outputs], self.standard_deviation[:, outputs]
-        if root.is_scale:  # independence in w is then independence in z
+        if root.is_diagonal:  # independence in w is then independence in z
             return DiagonalGaussian(mean / root.scale, deviation / root.scale)
         return IndependentWeights(mean, deviation, root)
 

@@ -19,12 +19,13 @@ class WeightScale:
     """The scale of a layer's weights, drawn if it is random, and its terms of the bound.
 
     An output's weights are w = R z with z ~ N(0, I). R is `standard_deviation` times the identity,
-    or, with `spatial_sqrt`, times the Kronecker product of that and the identity over channels:
-    weights are then in the order [kernel height, kernel width, channels] of TensorFlow's filters.
+    or its diagonal matrix, or, with `spatial_sqrt`, times the Kronecker product of that and the
+    identity over channels: weights are then in the order [kernel height, kernel width, channels] of
+    TensorFlow's filters.
     """
 
     standard_deviation: tf.Tensor
-    """Standard deviation of each weight, [] or [S]."""
+    """Standard deviation of each weight, [] or [S]; or of the weights from each input, [N, 1]."""
 
     kl: tf.Tensor
     """KL(q(s) || p(s)) of the scale s, [], in nats; zero if it is not random."""
@@ -57,6 +58,9 @@ class WeightPrior(gpflow.Module, ABC):
     :meth:`log_density_of_coordinates`, :meth:`draw_coordinates` and :meth:`root_of` define these
     coordinates. Here they are implemented for S that is not random.
     """
+
+    num_weights: int | None = None
+    """N, the number of weights to each output that the prior is for; None if it is for any."""
 
     kernel_size: tuple[int, int] | None = None
     """Height and width of the convolutions that the prior is for; None if it is for any layer."""
@@ -104,7 +108,7 @@ class WeightPrior(gpflow.Module, ABC):
 
         :param eta: [S, E], see :attr:`num_coordinates`.
         :param num_weights: N, the fan-in with the bias.
-        :return: R, whose scale is [S, 1, 1], or [] if all S samples share it.
+        :return: R, whose scale is [S, 1, 1], or [] or [N, 1] if all S samples share it.
         :raises ValueError: if `eta` has another shape or is known not to be finite, or if
             `num_weights` is not a positive integer.
         :raises NotImplementedError: if the prior draws its scale and does not define its

@@ -50,7 +50,7 @@ from gpflow_gi.posteriors import (
     Recorded,
     RecordedInducing,
 )
-from gpflow_gi.priors import NealPrior, ScalePrior, SpatialIWPrior, StandardPrior
+from gpflow_gi.priors import ARDPrior, NealPrior, ScalePrior, SpatialIWPrior, StandardPrior
 from gpflow_gi.training import trackers
 
 from .values import ARRAYS, CHOICES, COUNTS, FLAGS, LABELS, NAMES, NUMBERS, OBJECTS, PATHS, SEEDS
@@ -1027,6 +1027,13 @@ _add(
         "mean_function": OBJECTS,
     },
     left_out=("None",),
+)
+_add(
+    "priors",
+    "ARDPrior",
+    ARDPrior,
+    {"num_weights": 3},
+    {"num_weights": COUNTS, "scale": NUMBERS, "learn_scales": FLAGS},
 )
 for _prior in (NealPrior, StandardPrior):
     _add("priors", _prior.__name__, _prior, {}, {"scale": NUMBERS, "learn_scale": FLAGS})

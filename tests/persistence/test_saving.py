@@ -259,7 +259,7 @@ def test_latent_variables(kind, rng, tmp_path):
 
 
 def test_all_layers_posteriors_and_priors_are_tested():
-    """Here, in test_implicit.py or in test_optimal.py."""
+    """Here, in test_implicit.py, in test_optimal.py or, of priors, in tests/priors/test_ard.py."""
     implicit = {"FullGaussian", "ImplicitInducing"}
     tested = {
         gi.layers: {
@@ -282,7 +282,7 @@ def test_all_layers_posteriors_and_priors_are_tested():
             "RecordedInducing",
             *implicit,
         },
-        gi.priors: {"NealPrior", "StandardPrior", "ScalePrior", "SpatialIWPrior"},
+        gi.priors: {"ARDPrior", "NealPrior", "StandardPrior", "ScalePrior", "SpatialIWPrior"},
     }
     bases = (
         gi.layers.Layer,

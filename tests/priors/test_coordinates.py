@@ -44,7 +44,7 @@ def test_a_number_has_no_coordinates(prior):
     assert prior.num_coordinates == 0 and eta.shape == [3, 0]
     np.testing.assert_array_equal(prior.log_density_of_coordinates(eta, N), np.zeros(3))
     root = prior.root_of(eta, N)
-    assert root.scale.shape == [] and root.is_scale
+    assert root.scale.shape == [] and root.is_diagonal
     expected = prior.draw(N, None, as_seed(0)).standard_deviation
     np.testing.assert_array_equal(root.scale, expected)
 
