@@ -95,6 +95,7 @@ def computed() -> dict[str, str]:
         "Published means, and ours over five splits": chains.over_sparse_gp_markdown(),
         "on the first split of chains and": chains.first_split_markdown(),
         "Differences of the two terms,": chains.gains_markdown(),
+        "of the first split is held out (": chains.held_out_markdown(),
         "The bound per row of five layers over five splits:": five.markdown(five.compared("elbo")),
         "The test log density of five layers over five splits:": five.markdown(
             five.compared("log_density")

@@ -42,7 +42,7 @@ class _BNNEstimator(Estimator):
         :param widths: widths of the hidden layers.
         :param inference: "global", "local", "factorised", "factorised -> global" and more: see
             :func:`gpflow_gi.architectures.build_bnn`.
-        :param prior: "neal", "standard", "scale" or "learned", or a function that makes one.
+        :param prior: "neal", "standard", "scale", "learned" or "ard", or a function that makes one.
         :param prior_scale: factor on the weights' standard deviation, if `prior` is a name.
         :param nonlinearity: after each hidden layer, a name or an elementwise function.
         :param num_inducing: largest number of inducing points; at most one per different row.

@@ -10,7 +10,7 @@ FILES = ("results.json", "table.txt", "training_curves.png", "predictions.png", 
 """Files that a comparison writes; a map only of a table with two inputs."""
 
 MODELS = ("deep-gp", "bnn")
-PRIORS = ("neal", "standard", "scale", "learned")
+PRIORS = ("neal", "standard", "scale", "learned", "ard")
 
 USUAL = {
     "deep-gp": ("svgp", "dgp-local", "dgp-global"),
@@ -27,7 +27,8 @@ class Settings:
     :param compared: names of :meth:`known`, in the order of training; empty for the usual ones.
     :param num_layers: number of GP layers of the deep GPs.
     :param widths: widths of the networks' hidden layers.
-    :param prior: prior over the networks' weights, "neal", "standard", "scale" or "learned".
+    :param prior: prior over the networks' weights, "neal", "standard", "scale",
+        "learned" or "ard".
     :param num_inducing: number of inducing points of every layer and of the sparse GP; at most the
         number of training rows.
     :param steps: number of steps of Adam.

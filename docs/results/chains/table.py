@@ -5,6 +5,7 @@ python docs/results/chains/table.py
 Reads records.csv here and in ../standard, and prints the tables of docs/results/chains.md.
 """
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -39,7 +40,7 @@ PUBLISHED = {
 }
 """Methods of Lindinger et al. (2020), as the page names them."""
 
-OURS = ("svgp-alpha-1", "dgp-local-2", "dgp-local-2-alpha-1")
+OURS = ("svgp-alpha-1", "dgp-local-2", "dgp-local-2-alpha-1", "dgp-global-2-alpha-1")
 """Methods that are compared with `svgp` over five splits."""
 
 
@@ -154,6 +155,27 @@ def gains_markdown() -> str:
         ]
         rows.append([*place, f"{row['n']:.0f}", *cells])
     return pipe_table(heads, rows, num_names=2)
+
+
+def held_out() -> pd.DataFrame:
+    """Log densities of rows held out in training: "log_density" and "error" by set and method."""
+    lines = (HERE / "held-out.jsonl").read_text().splitlines()
+    table = pd.DataFrame([json.loads(line) for line in lines])
+    return table.set_index(["set", "method"])[["log_density", "error"]].unstack("method")
+
+
+def held_out_markdown() -> str:
+    """The table of :func:`held_out`."""
+    table = held_out()
+    names = list(table["log_density"])
+    rows = [
+        [
+            str(name),
+            *(f"{row['log_density', one]:.3f} ± {row['error', one]:.3f}" for one in names),
+        ]
+        for name, row in table.iterrows()
+    ]
+    return pipe_table(["", *names], rows)
 
 
 if __name__ == "__main__":
