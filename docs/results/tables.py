@@ -30,6 +30,7 @@ def computed() -> dict[str, str]:
     rates, coverage = script("rates/table.py"), script("standard/coverage.py")
     five, doubled = script("standard/five_layers.py"), script("doubled/table.py")
     chains, twenty = script("chains/table.py"), script("twenty/table.py")
+    ard = script("ard/table.py")
     steps, settings = doubled.compared(), script("settings/table.py")
     several, first, two, three = figures.several_splits, figures.first_splits, *figures.DEPTHS
     of_figures = {
@@ -96,6 +97,9 @@ def computed() -> dict[str, str]:
         "on the first split of chains and": chains.first_split_markdown(),
         "Differences of the two terms,": chains.gains_markdown(),
         "of the first split is held out (": chains.held_out_markdown(),
+        "by the scale of the prior and the number of hidden layers:": ard.first_split_markdown(),
+        "the bound per row by scales and depth:": ard.means("elbo"),
+        "Their test log density over ten splits:": ard.means("log_density"),
         "The bound per row of five layers over five splits:": five.markdown(five.compared("elbo")),
         "The test log density of five layers over five splits:": five.markdown(
             five.compared("log_density")

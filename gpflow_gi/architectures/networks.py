@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
@@ -116,6 +117,15 @@ def prior_maker(
             "prior must be a name, or a function without arguments that makes a new prior for each "
             f"layer, but is {shown(prior)}."
         )
+    try:
+        inspect.signature(prior).bind()
+    except TypeError:
+        named = ' For ARDPrior, give "ard".' if prior is ARDPrior else ""
+        raise TypeError(
+            f"prior must be a function without arguments, but {shown(prior)} needs some.{named}"
+        ) from None
+    except ValueError:
+        pass  # of a builtin that does not tell its arguments
     if prior_scale != 1.0:
         raise ValueError(
             f"prior_scale is {prior_scale:g}, but prior is a function: set the scale in the "

@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 NUM_LATENT_SAMPLES = 10
 """Samples of each row's latent variables in the importance weighted bound of training."""
 
-MOST_NUMBERS = 50
+MOST_NUMBERS = 100
 """Largest size of a recorded hyperparameter; larger ones are inducing points or weights."""
 
 

@@ -26,9 +26,12 @@ def versions() -> dict[str, str]:
 
 
 def processor() -> str:
-    """The processor's name, and the number of its cores that are seen here."""
+    """The processor's name, and the number of logical cores of the machine."""
     cpu_info = Path("/proc/cpuinfo")  # of Linux, where Python does not know the name
-    lines = cpu_info.read_text(errors="replace").splitlines() if cpu_info.is_file() else []
+    try:
+        lines = cpu_info.read_text(errors="replace").splitlines()
+    except OSError:
+        lines = []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     name = names[0] if names else platform.processor() or platform.machine() or "unknown"
     cores = os.cpu_count() or 1

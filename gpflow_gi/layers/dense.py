@@ -89,7 +89,7 @@ class DenseLayer(WeightLayer):
 
 
 class DenseBasis(WeightBasis):
-    """The basis a(x) = s [x, 1], or s x without a bias, with pseudo-data at rows."""
+    """The basis a(x) = R^T [x, 1], or R^T x without a bias, with pseudo-data at rows."""
 
     def __init__(self, inputs: tf.Tensor, root: WeightRoot, bias: bool) -> None:
         """Take the layer's inputs as basis functions; see :class:`WeightBasis`."""

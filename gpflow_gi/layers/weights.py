@@ -67,12 +67,13 @@ def check_prior(
     if prior.kernel_size is not None and kernel_size is None:
         raise ValueError(
             f"prior is a {type(prior).__name__}, which is for convolutions; a DenseLayer has "
-            "no kernel. Use NealPrior, StandardPrior or ScalePrior."
+            "no kernel. Use NealPrior, StandardPrior, ScalePrior or ARDPrior."
         )
     if prior.num_weights not in (None, num_weights):
         raise ValueError(
-            f"prior is a {type(prior).__name__} for {prior.num_weights} weights to each output, "
-            f"but the layer has {num_weights}, its bias included; they must be equal."
+            f"prior is for {prior.num_weights} weights to each output, but the layer has "
+            f"{num_weights}, its bias included: make it with "
+            f"{type(prior).__name__}({num_weights})."
         )
     if prior.kernel_size not in (None, kernel_size):
         raise ValueError(

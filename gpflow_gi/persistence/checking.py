@@ -52,7 +52,7 @@ from ..posteriors import (
     RecordedInducing,
 )
 from ..posteriors.pseudo_data import PseudoData, check_kind
-from ..priors import ScalePrior, SpatialIWPrior
+from ..priors import ARDPrior, ScalePrior, SpatialIWPrior
 from ..priors.gaussian import _GaussianPrior
 
 
@@ -357,6 +357,9 @@ def _check_pseudo_data(data: PseudoData) -> None:
 def _check_prior(prior: Any) -> None:
     if isinstance(prior, _GaussianPrior):
         _check_shape("scale", prior.scale, ())
+    elif isinstance(prior, ARDPrior):
+        positive_integer("num_weights", prior.num_weights)
+        _check_shape("scales", prior.scales, (prior.num_weights,))
     elif isinstance(prior, ScalePrior):
         _check_shape("alpha", prior.alpha, ())
         _check_shape("beta", prior.beta, ())

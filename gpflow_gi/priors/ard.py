@@ -14,11 +14,12 @@ from .base import WeightPrior, WeightScale
 class ARDPrior(WeightPrior):
     """Weights from input i of standard deviation s_i / sqrt(N): automatic relevance determination.
 
-    S = diag(s_1^2, ..., s_N^2). Every input of the layer, which is an input of the network or a
-    unit of the layer below, and the bias have a scale, which maximises the bound (MacKay,
-    "Bayesian methods for backpropagation networks", 1994; Neal, "Bayesian learning for neural
-    networks", 1996; there the scales have priors). Small scales switch inputs and units off, as
-    long lengthscales do in a kernel. With scales of one it is :class:`NealPrior`.
+    S = diag(s_1^2, ..., s_N^2) in Ober & Aitchison (2021), eq. 2. Every input of the layer, which
+    is an input of the network or a unit of the layer below, and the bias have a scale, which
+    maximises the bound (MacKay, "Bayesian methods for backpropagation networks", 1994; Neal,
+    "Bayesian learning for neural networks", 1996; there the scales have priors). Small scales
+    switch inputs and units off, as long lengthscales do in a kernel. With scales of one it is
+    :class:`NealPrior`.
 
     >>> ARDPrior(3).scales.shape
     TensorShape([3])
@@ -43,6 +44,10 @@ class ARDPrior(WeightPrior):
         )
 
     def draw(self, num_weights: int, num_samples: int | None, seed: tf.Tensor) -> WeightScale:
+        if num_weights != self.num_weights:
+            raise ValueError(
+                f"The prior is for {self.num_weights} weights to each output, not {num_weights}."
+            )
         zero = tf.zeros([], self.scales.dtype)
         return WeightScale(self.scales[:, None] / math.sqrt(num_weights), zero, zero)
 

@@ -137,7 +137,8 @@ class WeightPrior(gpflow.Module, ABC):
         """Multiply the standard deviation of the weights by a factor.
 
         :param factor: a positive number.
-        :raises NotImplementedError: if the prior's scale is not a number.
+        :raises NotImplementedError: if the prior has no scale that is a number, or one of each
+            weight.
         """
         raise NotImplementedError(
             f"{type(self).__name__} cannot be rescaled: its scale is not one number."

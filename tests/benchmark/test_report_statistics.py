@@ -152,6 +152,12 @@ def test_splits_of_the_benchmark_keep_the_assumed_share_for_testing():
     assert len(test.X) / (len(train.X) + len(test.X)) == TEST_SHARE
 
 
+@pytest.mark.parametrize("gaps", [[0.1], [], [0.3, 0.1, float("nan")], [0.1, float("inf")]])
+def test_no_p_value_of_missing_differences(gaps):
+    with pytest.raises(ValueError, match="at least 2 finite differences"):
+        p_of_shared_rows(gaps)
+
+
 def test_a_p_value_by_hand():
     """Mean 0.18, standard deviation 0.19235, variance factor 1/5 + 1/9."""
     gaps = [0.3, 0.1, 0.2, -0.1, 0.4]

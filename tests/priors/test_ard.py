@@ -44,19 +44,22 @@ def test_the_root_is_a_diagonal_matrix(rng):
 def network(kind, layers_of):
     """A network of two layers without a bias, and the same random numbers in each call."""
     rng = np.random.default_rng(1)
+    of_lower = "global" if kind == "optimal" else kind
     lower, upper = (
         random_dense_posterior(rng, each, inputs - 1, outputs)  # of as many weights
-        for each, inputs, outputs in ((kind, D, 4), ("global", 4, 1))
+        for each, inputs, outputs in ((of_lower, D, 4), ("global", 4, 1))
     )
     if kind.startswith("local"):
         lower = gi.posteriors.LocalInducing(
             rng.normal(size=(5, D)), 4, pseudo_outputs=rng.normal(size=(5, 4))
         )
     likelihood, U = gpflow.likelihoods.Gaussian(NOISE), rng.normal(size=(NUM_INDUCING, D))
+    if kind == "optimal":
+        upper = gi.posteriors.Optimal(*data(rng), likelihood)
     return DeepGP(layers_of(lower, upper), likelihood, num_data=N, inducing_inputs=U)
 
 
-@pytest.mark.parametrize("kind", ["global", "local", "factorised", "prior"])
+@pytest.mark.parametrize("kind", ["global", "local", "factorised", "prior", "optimal"])
 def test_scales_of_weights_are_scales_of_inputs(kind, rng):
     """The same network with scaled rows below a prior of one scale."""
     X, Y = data(rng)
@@ -159,11 +162,46 @@ def test_rescaling_and_fixed_scales(rng):
 
 
 def test_a_prior_for_another_number_of_weights():
-    said = "prior is a ARDPrior for 3 weights to each output, but the layer has 4, its bias"
+    said = r"is for 3 weights to each output, but the layer has 4, .* make it with ARDPrior\(4\)"
     with pytest.raises(ValueError, match=said):
         DenseLayer(3, 1, gi.posteriors.Prior(), prior=ARDPrior(3))
     with pytest.raises(ValueError, match="the layer has 9"):
         gi.layers.Conv2DLayer((4, 4, 1), 2, 3, gi.posteriors.Prior(), prior=ARDPrior(10))
+
+    with pytest.raises(ValueError, match="is for 4 weights to each output, not 7"):
+        ARDPrior(4).root_of(np.zeros((1, 0)), 7)
+
+
+def test_the_class_is_no_function_without_arguments(rng):
+    with pytest.raises(TypeError, match=r'needs some.* For ARDPrior, give "ard"'):
+        gi.architectures.build_bnn(*data(rng), prior=ARDPrior)
+    with pytest.raises(TypeError, match="must be a function without arguments"):
+        gi.architectures.build_bnn(*data(rng), prior=lambda scale: NealPrior(scale))
+
+
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
+def test_laplace_has_the_evidence_of_scaled_inputs(structure, rng):
+    """At a given maximum of the density, in a network of one layer, where it is exact or not."""
+    X, Y = data(rng)
+    scales = rng.uniform(0.5, 2.0, D)
+    evidence = []
+    for prior, factors in ((ard(scales), np.ones(D)), (NealPrior(), scales)):
+        layer = DenseLayer(D, 1, gi.posteriors.Prior(), prior=prior, bias=False)
+        model = DeepGP([layer], gpflow.likelihoods.Gaussian(NOISE), num_data=N)
+        found = gi.inference.laplace(model, (X * factors, Y), structure=structure)
+        evidence.append(found.log_evidence)
+    assert evidence[0] == pytest.approx(evidence[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [(), (1,), (2,), (4, 1)])
+def test_files_with_other_scales_are_refused(size, tmp_path, rng):
+    X, Y = data(rng)
+    model = gi.architectures.build_bnn(X, Y, prior="ard", widths=(4,), num_inducing=5)
+    ones = gpflow.Parameter(np.ones(size), transform=gpflow.utilities.positive())
+    model.layers[0].prior.scales = ones
+    gi.save(model, tmp_path / "model.gi")
+    with pytest.raises(gi.persistence.LoadError, match="scales"):
+        gi.load(tmp_path / "model.gi")
 
 
 def test_a_saved_network_is_read(tmp_path, rng):
