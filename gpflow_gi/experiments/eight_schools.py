@@ -138,7 +138,7 @@ def _families(settings: Settings) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     yield "inverse-autoregressive-4", "inverse-autoregressive", {"flow_steps": 4, "width": 32}
     for K in settings.autoregressive_steps:
         name, sizes = "neural-autoregressive", {"flow_steps": K, "width": 32}
-        # At the usual rate, 0.02, training of 16 steps in the centred coordinates ends in NaN.
+        # At the usual rate, 0.02, training of 16 steps ended in NaN (in the centred coordinates).
         yield f"{name}-{K}", name, {**sizes, "learning_rate": 0.005} if K >= 16 else sizes
     yield "mixture-5", ["mean-field"] * 5, {}
 

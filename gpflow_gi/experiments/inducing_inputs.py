@@ -94,7 +94,7 @@ class Settings:
 
     steps: int = 40_000
     batch_size: int = 10
-    learning_rate: float = 0.005
+    learning_rate: float = 0.01
     num_draws: int = 50
     num_samples: int = 50
     num_predictive: int = 500
