@@ -33,6 +33,7 @@ def test_modes_are_found_where_they_are():
     assert not implicit.has_both_modes(both[:1], narrow[:1], x, rows).any()
 
 
+@pytest.mark.slow
 def test_the_gp_prior_is_the_one_with_the_largest_evidence():
     X, Y = Rows.draw("bimodal", 60, 0).standardised
     process = implicit.trained_gp(X, Y, seed=0)

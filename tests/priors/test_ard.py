@@ -141,6 +141,7 @@ def test_coordinates_of_all_weights(rng):
     assert space.is_standard_normal and layer.prior.num_coordinates == 0
 
 
+@pytest.mark.slow
 def test_training_switches_an_input_off():
     """Of two inputs the targets depend on the first alone."""
     rng = np.random.default_rng(0)
@@ -179,6 +180,7 @@ def test_the_class_is_no_function_without_arguments(rng):
         gi.architectures.build_bnn(*data(rng), prior=lambda scale: NealPrior(scale))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("structure", ["full", "diagonal"])
 def test_laplace_has_the_evidence_of_scaled_inputs(structure, rng):
     """At a given maximum of the density, in a network of one layer, where it is exact or not."""
