@@ -408,6 +408,59 @@ def test_two_trainings_of_the_same_network_differ_little():
         assert (one - unshared).abs().max() < 0.02
 
 
+@pytest.fixture(scope="module")
+def ard():
+    return script("ard", "table.py")
+
+
+def test_one_hidden_layer(ard):
+    bound, density = (ard.gaps(metric).xs(ard.METHODS[1], level=1) for metric in ard.METRICS)
+    assert list(bound.index) == ["boston", "energy", "yacht"]
+    by = [f"{row['mean']:.3f} ± {row['error']:.3f}" for _, row in bound.iterrows()]
+    assert bound["mean"].min() > 0 and bound["p"].max() < 0.001
+    said = f"in the bound on all three sets, by {by[0]}, {by[1]} and {by[2]} (p < 0.001), and in"
+    assert said in WORDS
+    assert list(density.index[density["p"] < 0.05]) == ["energy", "yacht"]
+    energy, yacht = (density.loc[name] for name in ("energy", "yacht"))
+    said = f"on energy ({energy['mean']:.3f} ± {energy['error']:.3f}, p < 0.001) and yacht"
+    assert energy["p"] < 0.001
+    assert f"{said} ({yacht['mean']:.3f} ± {yacht['error']:.3f}, p = {yacht['p']:.3f})." in WORDS
+    first = ard.first_split()["bound"].loc["neal"]
+    assert (first.loc[3] < first.loc[2]).all() and (first.loc[2] < first.loc[1]).all()
+
+
+def test_scales_of_inputs_and_units(ard):
+    bound, density = (ard.gaps(metric) for metric in ard.METRICS)
+    two = bound.xs("bnn-global-optimal-ard-unshared", level=1)
+    by = [f"{row['mean']:.3f} ± {row['error']:.3f}" for _, row in two.iterrows()]
+    assert f"two layers by {by[0]}, {by[1]} and {by[2]} over the fixed scale." in WORDS
+    means = ard.trials("elbo").mean(axis=1).unstack("method")
+    assert set(means.idxmax(axis=1)) == {"bnn-global-optimal-ard-unshared-1"}
+    others = pd.concat(
+        [pd.read_csv(RESULTS / name / "summary.csv") for name in ("units", "weights", "optimal")]
+    ).query("metric == 'elbo'")
+    assert (others.groupby("dataset")["mean"].max()[means.index] < means.max(axis=1)).all()
+    two = density.xs("bnn-global-optimal-ard-unshared", level=1)
+    said = "on boston ({mean:.3f} ± {error:.3f}, p = {p:.3f}) and yacht"
+    assert said.format(**two.loc["boston"]) in WORDS
+    said = "({mean:.3f} ± {error:.3f}, p = {p:.3f}), and level on energy"
+    assert said.format(**two.loc["yacht"]) in WORDS
+    assert "level on energy ({mean:.3f} ± {error:.3f}).".format(**two.loc["energy"]) in WORDS
+    assert two["p"]["energy"] > 0.05 > two["p"].drop("energy").max()
+    one, fixed = "bnn-global-optimal-ard-unshared-1", "bnn-global-optimal-unshared-1"
+    values = ard.trials("log_density")
+    gaps = {name: values.loc[(name, one)] - values.loc[(name, fixed)] for name in means.index}
+    assert min(map(p_of_shared_rows, gaps.values())) > 0.05
+    higher = means.loc["yacht", one] - means.loc["yacht", fixed]
+    said = f"by {higher:.3f} and its mean test log density lower by {-gaps['yacht'].mean():.3f}."
+    assert said in WORDS
+    layer = density.xs("bnn-global-optimal-learned-unshared", level=1)
+    assert layer["mean"]["yacht"] < 0 and layer["p"]["yacht"] < 0.05
+    widths = {"boston": 13, "energy": 8, "yacht": 6}
+    numbers = [inputs + 1 + 51 + 51 for inputs in widths.values()]
+    assert min(numbers) >= 100 and max(numbers) <= 120
+
+
 PRIORS = RESULTS / "priors"
 SMALL_SETS = ["boston", "concrete", "energy", "wine", "yacht"]
 
