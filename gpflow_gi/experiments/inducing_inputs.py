@@ -48,7 +48,7 @@ class Problem:
     :param range: least and largest x.
     :param num_rows: rows for training, and as many for the test.
     :param deviation: standard deviation of the noise.
-    :param num_inducing: M.
+    :param num_inducing: the number of inducing inputs, M.
     :param together: True if all inducing inputs start at one place, and q(u) is not trained.
     """
 
