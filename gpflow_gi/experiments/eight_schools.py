@@ -268,7 +268,7 @@ def _cells(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _number(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < 1000 else f"{value:.3g}"
+    return f"{value:.3f}" if abs(value) < 100 else f"{value:.3g}"
 
 
 def plot(results: Mapping[str, Any]) -> Figure:
