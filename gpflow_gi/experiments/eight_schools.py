@@ -233,7 +233,7 @@ def summary(results: Mapping[str, Any]) -> str:
     tables = []
     for title, ending in (("centred", ""), ("non-centred", "-non-centred")):
         rows = [
-            (name.removesuffix("-non-centred"), *_cells(name, one))
+            (name.removesuffix(ending).replace("autoregressive", "AR"), *_cells(name, one))
             for name, one in results["methods"].items()
             if name.endswith("-non-centred") == bool(ending)
         ]
@@ -249,7 +249,7 @@ def summary(results: Mapping[str, Any]) -> str:
         [
             *tables,
             f"In nats; k-hat of {S} samples. Log evidence {known['log_evidence']:.4f}, mean of "
-            f"log tau {known['log_tau']:.3f}.",
+            f"log tau {known['log_tau']:.3f}.\nAR: autoregressive.",
         ]
     )
 
