@@ -42,7 +42,7 @@ def test_the_widest_gap_counts_the_ends_of_the_range():
 
 def test_parts_are_shares_of_all_inducing_inputs():
     shares = parts([-5.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.9, 6.0], (-4.0, 5.0))
-    assert shares == (1 / 8, 3 / 8, 2 / 8, 2 / 8)
+    assert shares == [1 / 8, 3 / 8, 2 / 8, 2 / 8]
     assert sum(shares) == 1
 
 
