@@ -16,6 +16,7 @@ from gpflow_gi.benchmark.report.published import read as read_published
 from gpflow_gi.benchmark.report.statistics import p_of_shared_rows
 from gpflow_gi.experiments import images, study
 from gpflow_gi.experiments.global_local import MEASURES
+from gpflow_gi.metrics import calibration_error
 
 # They read thousands of records, and change with the records and the pages alone.
 pytestmark = pytest.mark.slow
@@ -634,6 +635,71 @@ def figures():
 @pytest.fixture(scope="module")
 def forms():
     return script("standard", "all_forms.py")
+
+
+@pytest.fixture(scope="module")
+def calibration():
+    return script("standard", "calibration.py")
+
+
+def test_coverage_on_nine_sets(calibration):
+    narrow, wide = (
+        (100 * calibration.means(f"coverage_{level}")).round().astype(int) for level in (50, 95)
+    )
+    depths = narrow.index.str.contains("dgp|best form")
+    is_global = narrow.index.str.contains("dgp-global|best form")
+    usual = [name for name in NINE_SETS if name != "naval"]
+    of_deep = wide.loc[depths, usual]
+    said = "they hold {} to {}% of the test rows, those of global inducing points {} to {}%"
+    ends = [end for each in (of_deep, wide.loc[is_global, usual]) for end in _ends(each)]
+    assert said.format(*ends) in WORDS
+    assert f"{ends[0]} to {ends[1]}% of the test rows on eight of nine sets" in WORDS
+    assert set(of_deep.min().nsmallest(2).index) == {"energy", "concrete"}
+    said = "Those of deep GPs hold {} to {}% on these eight sets"
+    assert said.format(*_ends(narrow.loc[depths, usual])) in WORDS
+    assert narrow.loc[depths, usual].min(axis=None) > 50
+    said = "their 50% intervals hold {} to {}% of the test rows. Training has not"
+    assert said.format(*_ends(narrow.loc[depths, ["naval"]])) in WORDS
+    optimal = (100 * calibration.on_naval()["coverage_50"]).round().astype(int)
+    said = "these intervals hold {}% (global) and {}% (local), fewer than those of `gp` and `svgp`"
+    names = ["dgp-global-2-full-optimal", "dgp-local-2-optimal"]
+    assert said.format(*optimal[names]) in WORDS
+    assert optimal.max() < narrow.loc[["gp", "svgp"], "naval"].min()
+    networks = narrow.index.str.startswith("bnn")
+    said = "**Networks are too wide on boston, energy and yacht:** {} to {}% of the test rows"
+    assert said.format(*_ends(narrow.loc[networks, ["boston", "energy", "yacht"]])) in WORDS
+    variational = [f"bnn-{name}" for name in ("factorised", "local", "global", "factorised-global")]
+    for dataset in ("boston", "energy"):
+        assert narrow.loc[variational, dataset].idxmax() == "bnn-local"
+    said = "too narrow at 95% on protein and wine: {} to {}%"
+    ends = _ends(wide.loc[["bnn-laplace", "bnn-ensemble"], ["protein", "wine"]])
+    assert said.format(*ends) in WORDS and ends[1] < wide.loc[variational].min(axis=None)
+
+
+def _ends(table):
+    return table.min(axis=None), table.max(axis=None)
+
+
+def test_pit_errors_on_nine_sets(calibration, figures):
+    errors, expected = calibration.means("pit_error"), calibration.expected_error()
+    n = 0.1 * datasets.uci_sets.UCI_SETS["energy"].num_rows
+    assert expected["energy"] == pytest.approx(0.31 / n**0.5, rel=0.02)
+    rng = np.random.default_rng(0)
+    drawn = [calibration_error(rng.uniform(size=round(n))) for _ in range(1000)]
+    assert abs(np.mean(drawn) - expected["energy"]) < 4 * np.std(drawn) / 1000**0.5
+    deep = errors[errors.index.str.contains("dgp|best form")] - expected
+    assert deep[["boston", "concrete", "energy", "wine"]].max(axis=None) < 0.015
+    assert deep["power"].max() < 0.0105
+    gaps = {
+        depth: errors.loc[f"best form, {depth} layers"] - errors.loc[f"dgp-local-{depth}"]
+        for depth in (2, 3)
+    }
+    said = "at most {:.3f} with two layers, and by at most {:.3f} with three"
+    assert said.format(*(gap.drop("naval").abs().max() for gap in gaps.values())) in WORDS
+    said = "nearer to a calibrated model, by {:.3f} and {:.3f}."
+    assert said.format(*(gap["naval"] for gap in gaps.values())) in WORDS
+    best = errors.idxmin()
+    assert best[["kin8nm", "naval"]].tolist() == ["bnn-factorised", "linear"]
 
 
 def test_the_tables_that_scripts_compute():

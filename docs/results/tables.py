@@ -30,6 +30,7 @@ def computed() -> dict[str, str]:
     rates, coverage = script("rates/table.py"), script("standard/coverage.py")
     five, doubled = script("standard/five_layers.py"), script("doubled/table.py")
     chains, twenty = script("chains/table.py"), script("twenty/table.py")
+    calibration = script("standard/calibration.py")
     ard = script("ard/table.py")
     steps, settings = doubled.compared(), script("settings/table.py")
     several, first, two, three = figures.several_splits, figures.first_splits, *figures.DEPTHS
@@ -81,6 +82,8 @@ def computed() -> dict[str, str]:
         "Protein, the first split, at the best rate of three without changes:": settings.markdown(
             settings.trials("[23]")
         ),
+        "central intervals of 50% and of 95%, in percent:": calibration.coverage_markdown(),
+        "0.31 / √n for n test rows:": calibration.errors_markdown(),
         "Numbers of splits that have been run": coverage.markdown(coverage.counts()),
         "The bound per row of networks over five splits:": networks.markdown(
             networks.table_of("elbo")
