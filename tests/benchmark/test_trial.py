@@ -91,6 +91,8 @@ def test_every_method_gives_a_whole_record(method, request):
     assert record["data"]["num_train"] == 54 and record["data"]["num_test"] == 6
     assert record["cost"]["peak_memory_mb"] > 50 and record["cost"]["num_parameters"] > 2
     assert record["cost"]["seconds"] > record["cost"]["compile_seconds"] >= 0
+    threads = os.cpu_count() or 1
+    assert 0 < record["cost"]["cpu_seconds"] < (threads + 1) * record["cost"]["seconds"]
     hyperparameters = record["hyperparameters"]
     assert any("variance" in name for name in hyperparameters)
     assert record["versions"]["processor"] and record["version"] == gi.__version__
