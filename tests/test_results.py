@@ -419,13 +419,17 @@ def test_one_hidden_layer(ard):
     assert list(bound.index) == ["boston", "energy", "yacht"]
     by = [f"{row['mean']:.3f} ± {row['error']:.3f}" for _, row in bound.iterrows()]
     assert bound["mean"].min() > 0 and bound["p"].max() < 0.001
-    said = f"in the bound on all three sets, by {by[0]}, {by[1]} and {by[2]} (p < 0.001), and in"
+    said = f"on all three sets, by {by[0]}, {by[1]} and {by[2]} (p < 0.001), and in"
     assert said in WORDS
     assert list(density.index[density["p"] < 0.05]) == ["energy", "yacht"]
     energy, yacht = (density.loc[name] for name in ("energy", "yacht"))
     said = f"on energy ({energy['mean']:.3f} ± {energy['error']:.3f}, p < 0.001) and yacht"
     assert energy["p"] < 0.001
-    assert f"{said} ({yacht['mean']:.3f} ± {yacht['error']:.3f}, p = {yacht['p']:.3f})." in WORDS
+    assert (
+        f"{said} ({yacht['mean']:.3f} ± {yacht['error']:.3f}, p = {yacht['p']:.3f}), not on"
+        in WORDS
+    )
+    assert density["mean"]["boston"] < 0
     first = ard.first_split()["bound"].loc["neal"]
     assert (first.loc[3] < first.loc[2]).all() and (first.loc[2] < first.loc[1]).all()
 
@@ -654,9 +658,11 @@ def test_coverage_on_nine_sets(calibration):
     ends = [end for each in (of_deep, wide.loc[is_global, usual]) for end in _ends(each)]
     assert said.format(*ends) in WORDS
     assert f"{ends[0]} to {ends[1]}% of the test rows on eight of nine sets" in WORDS
-    assert set(of_deep.min().nsmallest(2).index) == {"energy", "concrete"}
-    said = "Those of deep GPs hold {} to {}% on these eight sets"
-    assert said.format(*_ends(narrow.loc[depths, usual])) in WORDS
+    assert set(of_deep.min().nsmallest(3).index) == {"energy", "concrete", "yacht"}
+    said = "Those of deep GPs hold {} to {}% on seven of these sets, and {} to {}% on wine."
+    seven = [name for name in usual if name != "wine"]
+    ends = [*_ends(narrow.loc[depths, seven]), *_ends(narrow.loc[depths, ["wine"]])]
+    assert said.format(*ends) in WORDS
     assert narrow.loc[depths, usual].min(axis=None) > 50
     said = "their 50% intervals hold {} to {}% of the test rows. Training has not"
     assert said.format(*_ends(narrow.loc[depths, ["naval"]])) in WORDS
@@ -666,8 +672,11 @@ def test_coverage_on_nine_sets(calibration):
     assert said.format(*optimal[names]) in WORDS
     assert optimal.max() < narrow.loc[["gp", "svgp"], "naval"].min()
     networks = narrow.index.str.startswith("bnn")
-    said = "**Networks are too wide on boston, energy and yacht:** {} to {}% of the test rows"
-    assert said.format(*_ends(narrow.loc[networks, ["boston", "energy", "yacht"]])) in WORDS
+    said = (
+        "**Networks are too wide on boston, energy, naval and yacht:** {} to {}% of the test rows"
+    )
+    wide_sets = ["boston", "energy", "naval", "yacht"]
+    assert said.format(*_ends(narrow.loc[networks, wide_sets])) in WORDS
     variational = [f"bnn-{name}" for name in ("factorised", "local", "global", "factorised-global")]
     for dataset in ("boston", "energy"):
         assert narrow.loc[variational, dataset].idxmax() == "bnn-local"
@@ -891,7 +900,8 @@ def test_gains_over_a_sparse_gp(forms):
     gp = gp.groupby("dataset")["log_density"].mean()
     other = published["SVGP_bb"]["naval"]
     assert (
-        f"`gp`, has {gp['naval']:.3f}, and that of bayesian_benchmarks {other:.3f}, more" in WORDS
+        f"`gp`, has {gp['naval']:.3f}, less than our deep GP; that of bayesian_benchmarks has "
+        f"{other:.3f}, more than it" in WORDS
     )
     assert gains["sparse"]["naval"] + 1 < gp["naval"] < gains["deep"]["naval"] < other
     assert f"level with the exact `gp` ({gp['concrete']:.3f})." in WORDS
@@ -1451,10 +1461,7 @@ def test_what_is_said_of_networks_at_their_best_rates(networks, forms):
     kin8nm = first[first["used"]].loc["kin8nm"]
     bound = kin8nm["elbo"]["bnn-factorised-optimal"]
     assert bound > kin8nm["elbo"][list(networks.POSTERIORS)].max()
-    density = kin8nm["log_density"].filter(like="bnn")
-    assert density.idxmax() == "bnn-ensemble"
     assert f"has the bound {bound:.3f}, which is" in WORDS
-    assert f"the highest test log density, {density.max():.3f}." in WORDS
     predicted = networks.trials("log_density").mean(axis=1).unstack("method").loc[sets]
     worse = ["kin8nm", "protein"], ["concrete", "energy", "kin8nm", "power", "protein"]
     # The bound of Laplace approximations is not of what predicts.
@@ -3491,9 +3498,11 @@ def test_what_is_said_of_chains_and_variational_posteriors(chains):
     assert said.format(*gaps) in WORDS
     gaps = both["dgp-sghmc-2-alpha-1"] - both["dgp-local-2-alpha-1"]
     said = (
-        "above `dgp-local-2-alpha-1` by {:.3f}, {:.3f}, {:.3f} and {:.3f}. The second term without"
+        "minus `dgp-local-2-alpha-1` is {:.3f}, {:.3f}, {:.3f} and {:.3f}. The second term without"
     )
     assert said.format(*gaps) in WORDS
+    between = (first["dgp-local-2-alpha-1"] - first["dgp-global-2-alpha-1"]).abs()
+    assert f"with the second term, by {between['energy']:.3f} on energy" in WORDS
     gaps = both["dgp-local-2-alpha-1"] - both["dgp-local-2"]
     assert "chains gains {:.3f}, {:.3f}, {:.3f} and {:.3f}. One".format(*gaps) in WORDS
     theirs = read_published().query("metric == 'log_density' and dataset == 'protein'")
@@ -3535,7 +3544,10 @@ def test_what_is_said_of_the_cost_of_log_densities(chains):
     keys = {"index": ["split", "layers"], "columns": "alpha"}
     gaps = rows.pivot(values=["log_density", "without_worst"], **keys)
     gaps = gaps.xs(1.0, axis=1, level=1) - gaps.xs(0.0, axis=1, level=1)
-    assert f"`svgp-alpha-1` is worse by {-gaps['log_density'][0, 1]:.3f}, " in WORDS
+    first = chains.first_split().loc["power"]
+    said = "`svgp-alpha-1` is worse by {:.3f} (trained again; {:.3f} in the table), on the other"
+    again = -gaps["log_density"][0, 1]
+    assert said.format(again, first["svgp"] - first["svgp-alpha-1"]) in WORDS
     said = "it is better by {:.3f} there and by {:.3f} on the second split, and with two layers by"
     order = [(0, 1), (1, 1), (0, 2), (1, 2)]
     found = f"{said} {{:.3f}} and {{:.3f}} (".format(*gaps["without_worst"][order])

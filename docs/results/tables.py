@@ -83,7 +83,7 @@ def computed() -> dict[str, str]:
             settings.trials("[23]")
         ),
         "central intervals of 50% and of 95%, in percent:": calibration.coverage_markdown(),
-        "0.31 / √n for n test rows:": calibration.errors_markdown(),
+        "0.313 / √n for n test rows:": calibration.errors_markdown(),
         "Numbers of splits that have been run": coverage.markdown(coverage.counts()),
         "The bound per row of networks over five splits:": networks.markdown(
             networks.table_of("elbo")
