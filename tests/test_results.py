@@ -3465,28 +3465,44 @@ def test_what_is_said_of_published_chains(chains):
 def test_the_term_by_rows_held_out(chains, forms):
     table = chains.held_out()["log_density"]
     second, first = table["dgp-local-2-alpha-1"], table["dgp-local-2"]
-    assert list(table.index[second > first]) == ["concrete", "power", "protein"]
-    assert list(table.index) == ["concrete", "power", "protein", "wine"]
-    tested, usual = chains.trials("log_density"), forms.candidates(2)["log_density"]
-    gaps = {
-        name: (tested.loc[name, "dgp-local-2-alpha-1"] - usual.loc[name, "dgp-local-2"]).mean()
-        for name in table.index
-    }
-    said = "is higher by {concrete:.3f} on concrete and {protein:.3f} on protein, and on wine lower"
-    assert said.format(**gaps) in WORDS
-    assert f"lower by {-gaps['wine']:.3f}, than that" in WORDS
-    assert f"on power the two are level ({gaps['power']:.3f})" in WORDS
-    published = read_published().query("metric == 'log_density'")
-    published = published[published["method"].str.contains("DSVI|DGP_GI")]
-    best = published.assign(mean=published["mean"].astype(float)).groupby("dataset")["mean"].max()
+    assert sorted(table.index) == NINE_SETS
+    chosen, others = list(table.index[second > first]), list(table.index[second < first])
+    said = f"the second term on {listed(chosen)}, and the bound's on {listed(others)}."
+    assert said in WORDS
+    errors = chains.held_out()["error"].min(axis=1)
+    assert list(errors.index[(second - first).abs() < errors]) == ["boston", "yacht"]
+    split = chains.first_split()
+    gap = split["dgp-local-2-alpha-1"] - split["dgp-local-2"]
+    energy, power = (split.loc[name] for name in ("energy", "power"))
+    said = (
+        f"on energy ({energy['dgp-local-2']:.3f} by the bound's term, "
+        f"{energy['dgp-local-2-alpha-1']:.3f} by the second) and power "
+        f"({power['dgp-local-2']:.3f} and {power['dgp-local-2-alpha-1']:.3f})"
+    )
+    assert said in WORDS
+    differ = (gap > 0) != (second > first)[gap.index]
+    assert set(gap.index[differ & gap.notna()]) == {"energy", "power"}
+
+
+def test_the_terms_on_test_rows(chains, forms):
+    table, published = chains.by_terms(), chains.best_rivals()
+    significant = table.index[table["p"] < 0.05]
+    assert (table.loc[significant, "gain"] > 0).all()
+    by_set = {name: set() for name in table.index.unique(0)}
+    for dataset, method in significant:
+        by_set[dataset].add(method)
+    assert by_set["protein"] == set(chains.TWO_LAYERS)
+    assert by_set["yacht"] == {"dgp-global-2"}
+    none = [name for name, methods in by_set.items() if not methods]
+    assert f"On {listed(none)} neither term is significantly better." in WORDS
+    above = table["second"] > published[table.index.get_level_values(0)].to_numpy()
+    assert above[["concrete", "protein"]].all()
+    deep = pd.concat([forms.candidates(depth)["log_density"] for depth in (2, 3)])
     for name in ("concrete", "protein"):
-        mean = tested.loc[name, "dgp-global-2-alpha-1"].mean()
-        assert mean > best[name] > forms.gains()["deep"][name]
-        assert f"on {name} ({mean:.3f}, global, in place of {best[name]:.2f})" in WORDS.replace(
-            "and protein", "and on protein"
-        )
-        deep = pd.concat([forms.candidates(depth)["log_density"] for depth in (2, 3)])
-        assert deep.loc[name].mean(axis=1).max() < best[name]
+        assert deep.loc[name].mean(axis=1).max() < published[name]
+    assert above["boston", "dgp-local-2"] and above["yacht", "dgp-local-2"]
+    by_bound = table["bound"] > published[table.index.get_level_values(0)].to_numpy()
+    assert by_bound["yacht", "dgp-local-2"] and not by_bound["boston", "dgp-local-2"]
 
 
 def test_what_is_said_of_chains_and_variational_posteriors(chains):
