@@ -43,7 +43,7 @@ def computed() -> dict[str, str]:
         "The test log density of the same models:": first("log_density", two),
         "Three layers on the same sets": first("elbo", three),
         "The test log density of these models:": first("log_density", three),
-        "From the report, means over splits 0 to 4": figures.means_of_all("yacht"),
+        "From the report, means over splits 0 to 4 of yacht": figures.means_of_all("yacht"),
     }
     of_optimal = {
         "The bounds with and without an optimal last layer:": ("elbo", 2),
