@@ -2,7 +2,8 @@
 
 python docs/results/standard/coverage.py
 
-Reads records.csv here, in ../optimal-gp and in ../twenty, and prints a table of docs/results/nine-sets.md.
+Reads records.csv here, in ../optimal-gp and in ../twenty, and prints a table of
+docs/results/nine-sets.md.
 """
 
 from pathlib import Path
