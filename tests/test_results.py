@@ -186,12 +186,22 @@ def global_local():
 EXPERIMENTS = (RESULTS.parent / "experiments.md").read_text("utf-8")
 
 
-def test_the_table_of_global_and_local():
-    section = EXPERIMENTS.partition("\n## Global against local\n")[2].partition("\n## ")[0]
-    table = study.summary(global_local()).partition("\n\n")[0].splitlines()
-    assert "\n".join(f"    {line}".rstrip() for line in table) in "\n".join(
-        line.rstrip() for line in section.splitlines()
-    )
+RECORDS_OF_EXPERIMENTS = [
+    RESULTS / "global-local.json",
+    *sorted((RESULTS / "experiments").glob("*.json")),
+]
+
+
+@pytest.mark.parametrize("path", RECORDS_OF_EXPERIMENTS, ids=lambda path: path.stem)
+def test_the_tables_of_experiments(path):
+    results = json.loads(path.read_text("utf-8"))
+    assert not results["options"]["fast"]
+    _, heading, section = EXPERIMENTS.partition(f"gpflow-gi experiment {results['experiment']}\n")
+    assert heading
+    section = "\n".join(line.rstrip() for line in section.partition("\n## ")[0].splitlines())
+    table = study.summary(results).partition("\n\n")[0].splitlines()
+    assert "---" in table[1] and len(table) > 3
+    assert "\n".join(f"    {line}".rstrip() for line in table) in section
 
 
 @pytest.mark.parametrize(
@@ -1567,6 +1577,28 @@ def test_all_forms_with_three_layers(forms):
     assert said in WORDS
 
 
+def test_last_layers_for_minibatches():
+    table = script("optimal-gp", "table.py").of_minibatches()
+    bounds, seconds = table["bound"], table["cpu_seconds"]
+    assert list(bounds.index.unique(0)) == ["kin8nm", "power", "protein"]
+    short, long = (bounds.xs(steps, level=1) for steps in (3000, 10000))
+    order = ["optimal", "subset", "running", "trained"]
+    assert (short[order].diff(axis=1).iloc[:, 1:] < 0).all(axis=None)
+    whitened = short["running, whitened"]
+    assert (whitened < short["running"]).all()
+    assert list(short.index[whitened < short["trained"]]) == ["power", "protein"]
+    said = "by {:.3f} on kin8nm, {:.3f} on power and {:.3f} on protein; running sums are by"
+    assert said.format(*(long["subset"] - long["trained"])) in WORDS
+    said = "running sums are by {:.3f}, {:.3f} and {:.3f}."
+    assert said.format(*(long["running"] - long["trained"])) in WORDS
+    longer = (seconds["subset"] / seconds["trained"]).xs(10000, level=1)
+    assert f"A subset takes {longer.min():.1f} to {longer.max():.1f} times as long." in WORDS
+    twice = script("doubled", "table.py").compared()
+    gains = (twice[20000] - twice[10000]).xs("dgp-global-2-unshared", level=1)
+    said = f"gain {gains['kin8nm']:.3f} on kin8nm and {gains['power']:.3f} on power. So"
+    assert said in WORDS
+
+
 def test_what_is_said_of_all_forms(forms, figures):
     found = forms.comparisons(2)
     gaps = {metric: found[metric].astype(float) for metric in ("elbo", "log_density")}
@@ -1685,8 +1717,8 @@ def test_what_is_said_of_twenty_splits_of_concrete(twenty):
         f"a mean test log density of {density['gp']:.3f}, `bnn-laplace` "
         f"{density['bnn-laplace']:.3f} and the lowest CRPS, {means['crps']['bnn-laplace']:.3f} and "
         f"{means['crps']['gp']:.3f}. Deep GPs with global inducing points are next, at "
-        f"{density['dgp-global-3']:.3f} (three layers) and {density['dgp-global-2']:.3f}, and above "
-        f"`svgp` ({density['svgp']:.3f})"
+        f"{density['dgp-global-3']:.3f} (three layers) and {density['dgp-global-2']:.3f}, and "
+        f"above `svgp` ({density['svgp']:.3f})"
     )
     assert said in WORDS
     for metric, ahead in (("elbo", 15), ("log_density", 13)):

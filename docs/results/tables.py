@@ -66,6 +66,7 @@ def computed() -> dict[str, str]:
             for words, (metric, depth) in of_optimal.items()
         },
         "by method, number of steps and learning rate:": optimal.naval_markdown(),
+        "each step has 500 rows. The bound per row, and": optimal.of_minibatches_markdown(),
         "The first split, each method at its best rate of three:": first_warm_ups,
         "Energy, means over five": energy,
         "differences of divided rows to one draw:": variants.markdown("-divided"),

@@ -2,10 +2,11 @@
 
 python docs/results/optimal-gp/table.py
 
-Reads records.csv here, in naval and in ../standard, and prints the tables of
-docs/results/training.md.
+Reads running.jsonl and records.csv here, and records.csv in naval and in ../standard; prints the
+tables of docs/results/training.md.
 """
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -19,6 +20,9 @@ FORMS = ("", "-unshared", "-whitened", "-full")
 
 ROWS = ("dgp-local-{}", "best form", "dgp-local-{}-optimal", "best form, optimal")
 """Names in the table, without the number of layers."""
+
+WAYS = ("trained", "running", "running, whitened", "subset", "optimal")
+"""Last layers in running.jsonl: see running.py."""
 
 
 def trials() -> pd.DataFrame:
@@ -84,6 +88,23 @@ def naval_markdown() -> str:
     return pipe_table(["", "steps", *(f"{rate:g}" for rate in table)], rows)
 
 
+def of_minibatches() -> pd.DataFrame:
+    """Last layers for minibatches: "bound" and "cpu_seconds" of each way, by set and steps."""
+    lines = (HERE / "running.jsonl").read_text().splitlines()
+    table = pd.DataFrame([json.loads(line) for line in lines])
+    return table.pivot(index=["set", "steps"], columns="way", values=["bound", "cpu_seconds"])
+
+
+def of_minibatches_markdown() -> str:
+    """The table of :func:`of_minibatches`: bounds, and CPU seconds in parentheses."""
+    rows = []
+    for (dataset, steps), row in of_minibatches().iterrows():
+        both = [(row["bound", way], row["cpu_seconds", way]) for way in WAYS]
+        cells = ["" if pd.isna(bound) else f"{bound:.3f} ({cpu:.0f} s)" for bound, cpu in both]
+        rows.append([dataset, str(steps), *cells])
+    return pipe_table(["", "steps", *WAYS], rows)
+
+
 def markdown(table: pd.DataFrame) -> str:
     """The table as the page has it."""
     rows = [[name, *texts(row)] for name, row in table.iterrows()]
@@ -99,4 +120,4 @@ if __name__ == "__main__":
     for depth in (2, 3):
         for metric in ("elbo", "log_density"):
             print(markdown(compared(metric, depth)), end="\n\n")
-    print(naval_markdown())
+    print(naval_markdown(), of_minibatches_markdown(), sep="\n\n")
