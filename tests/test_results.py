@@ -3578,6 +3578,11 @@ def test_what_is_said_of_chains_and_variational_posteriors(chains):
         "minus `dgp-local-2-alpha-1` is {:.3f}, {:.3f}, {:.3f} and {:.3f}. The second term without"
     )
     assert said.format(*gaps) in WORDS
+    gaps = first["dgp-sghmc-2"] - first["dgp-local-2"]
+    assert list(gaps.index) == NINE_SETS and (gaps > 0.001).sum() == 7
+    assert abs(gaps["wine"]) < 0.001 and gaps.idxmax() == "boston"
+    said = f"at most {gaps['boston']:.3f} (boston), level on wine, and below on naval, by"
+    assert f"{said} {-gaps['naval']:.3f}." in WORDS
     between = (first["dgp-local-2-alpha-1"] - first["dgp-global-2-alpha-1"]).abs()
     assert f"with the second term, by {between['energy']:.3f} on energy" in WORDS
     gaps = both["dgp-local-2-alpha-1"] - both["dgp-local-2"]

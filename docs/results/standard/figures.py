@@ -60,7 +60,8 @@ def first_splits(metric: str, depth: str) -> pd.DataFrame:
 
     :param metric: one of :data:`METRICS`.
     :param depth: one of :data:`DEPTHS`.
-    :return: an index of methods, and a column for each set.
+    :return: an index of methods, and a column for each set. The last row of the test log density
+        is of Markov chains with the bound's data term, at one rate.
     """
     name = DEPTHS[depth]
     forms = [name.format("global") + form for form in FORMS]
@@ -76,7 +77,13 @@ def first_splits(metric: str, depth: str) -> pd.DataFrame:
     )
     complete = rates.index[(rates.drop(columns="gp") == 3).all(axis=1) & rates["gp"].notna()]
     used = table[table["used"].astype(bool)].pivot(index="method", columns="dataset", values=metric)
-    return used.reindex(index=names, columns=sorted(complete))
+    found = used.reindex(index=names, columns=sorted(complete))
+    chain = name.format("sghmc")
+    trials = pd.read_csv(HERE.parent / "chains" / "records.csv")
+    trials = trials[(trials["method"] == chain) & (trials["split"] == 0)].set_index("dataset")
+    if metric == "log_density" and len(trials):
+        found.loc[chain] = trials[metric]
+    return found
 
 
 def cell(values: pd.Series, digits: int = 3) -> str:
