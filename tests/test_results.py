@@ -3667,3 +3667,7 @@ def test_what_is_said_of_the_cost_of_log_densities(chains):
     theirs = chains.published_gains()["SGHMC_DGP_2"]["protein"]
     assert f"and {over:.2f} above a sparse GP's. Published Markov chains" in page
     assert f"objective, gain {theirs:.2f} over theirs." in page
+    gains = chains.by_terms()["gain"]
+    local, both = (gains["kin8nm", f"dgp-{name}-2"] for name in ("local", "global"))
+    said = f"gains {local:.2f} (local) and {both:.2f} (global) on kin8nm, too, and on yacht"
+    assert f"{said} {gains['yacht', 'dgp-global-2']:.2f} (global)." in page
