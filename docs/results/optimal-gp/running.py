@@ -79,15 +79,18 @@ class Running(Posterior):
         drawn = propagate_inducing(model.layers, model.inducing_inputs, X.shape[1], 1, seed)
         F = drawn.rows(X, tf.stack([seed[0], seed[1] + 1]))
         basis = drawn.last._processes[0].basis
-        A = basis(F)
-        scale = model.num_data / X.shape[0] / tf.reshape(model.likelihood.variance, [])
-        G = scale * tf.matmul(A, A, transpose_b=True)
-        c = scale * product(A, Y - model.layers[-1].mean(F))
+        weights = model.num_data / X.shape[0] / tf.reshape(model.likelihood.variance, [])
+        G, c = sums(basis(F), Y - model.layers[-1].mean(F), weights)
         if not self.whitened:
             G = solved(basis.L, tf.linalg.matrix_transpose(solved(basis.L, G)))
             c = solved(basis.L, c)
         self.G.assign_add(weight * (G - self.G))
         self.c.assign_add(weight * (c - self.c))
+
+
+def sums(A: tf.Tensor, R: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """G and c of rows that all have one weight, for R = Y - m."""
+    return weights * tf.matmul(A, A, transpose_b=True), weights * product(A, R)
 
 
 def solved(L: tf.Tensor, R: tf.Tensor) -> tf.Tensor:
@@ -102,21 +105,10 @@ class Subset(Optimal):
         super().__init__(*data, num_inducing=num_inducing)
         self.factor = num_rows_in_all / self.num_rows
 
-    def q(
-        self,
-        basis: Basis,
-        outputs: slice,
-        num_samples: int | None = None,
-        *,
-        rows: tf.Tensor | None = None,
-        means: tf.Tensor | float = 0.0,
-    ) -> WhitenedGaussian:
-        A = basis(rows)
-        weight = self.factor / tf.reshape(self.likelihood.variance, [])
-        c = product(A, self.targets - means)
-        return WeightSpaceRegression.from_moments(
-            weight * tf.matmul(A, A, transpose_b=True), weight * c
-        )
+    def q(self, basis: Basis, outputs: slice, *args: Any, **of_rows: Any) -> WhitenedGaussian:
+        weights = self.factor / tf.reshape(self.likelihood.variance, [])
+        R = self.targets - of_rows["means"]
+        return WeightSpaceRegression.from_moments(*sums(basis(of_rows["rows"]), R, weights))
 
 
 def start(X: np.ndarray, Y: np.ndarray, way: str) -> gi.models.DeepGP:
