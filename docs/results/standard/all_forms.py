@@ -3,7 +3,8 @@
 python docs/results/standard/all_forms.py
 
 Reads records.csv here, in ../twenty, ../optimal-gp, its folder naval, ../warm-up and ../rates.
-Prints the tables of docs/results/README.md, and writes global-local.png.
+Prints tables of docs/results/README.md, local-and-global.md and published.md, and writes
+global-local.png.
 """
 
 import re
