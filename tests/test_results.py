@@ -2119,6 +2119,10 @@ def test_where_local_ones_are_ahead_in_usual_training(figures, forms):
     assert "far better bounds than both; on concrete, too, two layers are better than" in page
 
 
+def test_the_number_of_methods():
+    assert f"all {len(METHODS)} methods are run" in words_of("docs/benchmark.md")
+
+
 def test_holm(forms):
     """By hand: three times the smallest, twice the next, and never less than a smaller one."""
     corrected = forms.holm(pd.Series({"a": 0.01, "b": 0.04, "c": 0.03}))

@@ -76,7 +76,9 @@ def computed() -> dict[str, str]:
         "Networks on naval:": rates.markdown(rates.at_rates("bnn")),
         "Gains of the bound per row by twice the steps:": doubled.markdown(steps),
         "The bound per row on the first split, by the number of": doubled.markdown_of_longer(),
-        "below the usual three; their bounds and gains:": doubled.markdown_of_other_forms(steps),
+        "below the usual three; their bounds and gains:": doubled.markdown_of_gains(
+            doubled.other_forms(steps)
+        ),
         "20,000 steps), in the bound per row of the first": doubled.markdown_of_leads(steps),
         "which were run at one rate, like all other rows with changes:": settings.markdown(
             settings.trials("5")

@@ -69,8 +69,8 @@ def add_to(commands: Any) -> None:
         metavar="NAME,NAME",
         type=arguments.names,
         default=default.compared,
-        help="what is compared, in this order: svgp, and dgp-local, dgp-global or "
-        f"{', '.join(name for name in replace(default, model='bnn').known() if name != 'svgp')} "
+        help="what is compared, in this order: svgp, and "
+        f"{' or '.join(', '.join(_others(replace(default, model=model))) for model in MODELS)} "
         f"(default: {','.join(USUAL['deep-gp'])} or {','.join(USUAL['bnn'])})",
     )
     models.add_argument(
@@ -166,6 +166,11 @@ _OF_MODEL = {
     "bnn": {"widths": "--widths", "prior": "--prior"},
 }
 """Options that are for one kind of model only."""
+
+
+def _others(settings: Settings) -> list[str]:
+    """The names that can be compared with the sparse GP."""
+    return [name for name in settings.known() if name != "svgp"]
 
 
 def _settings(options: argparse.Namespace) -> Settings:

@@ -18,6 +18,12 @@ USUAL = {
 }
 """The names of what is compared if nothing else is asked for, by the kind of model."""
 
+FORMS = (
+    *("local", "global", "global-unshared", "global-whitened", "global-full"),
+    "global-unshared-own",
+)
+"""Deep GPs that can be compared: those of two layers of the benchmark, of any number of layers."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -78,16 +84,24 @@ class Settings:
 
     def known(self) -> dict[str, Method]:
         """The methods that can be compared, by name: those of the benchmark with these settings."""
-        ours: dict[str, Any] = {"widths": self.widths, "prior": self.prior}
-        found = [one for one in METHODS.values() if one.settings.get("prior") == "neal"]
         if self.model == "deep-gp":
-            ours = {"num_layers": self.num_layers}
-            found = [
-                replace(METHODS[f"dgp-{how}-2"], name=f"dgp-{how}", title=f"Deep GP, {how}")
-                for how in ("local", "global")
-            ]
-        known = [replace(one, settings={**one.settings, **ours}) for one in found]
+            known = [self._deep_gp(form) for form in FORMS]
+        else:
+            ours: dict[str, Any] = {"widths": self.widths, "prior": self.prior}
+            found = [one for one in METHODS.values() if one.settings.get("prior") == "neal"]
+            known = [replace(one, settings={**one.settings, **ours}) for one in found]
         return {one.name: one for one in (METHODS["svgp"], *known)}
+
+    def _deep_gp(self, form: str) -> Method:
+        """The deep GP of a name of :data:`FORMS`, with these settings' number of layers."""
+        family, *parts = form.split("-", 1)
+        method = METHODS["-".join(("dgp", family, "2", *parts))]
+        settings = {**method.settings, "num_layers": self.num_layers}
+        if isinstance(settings["inference"], list):
+            below, last = settings["inference"]
+            settings["inference"] = [*[below] * (self.num_layers - 1), last]
+        title = f"Deep GP, {parts[0] if parts else family}"  # short, for tables of 80 columns
+        return replace(method, name=f"dgp-{form}", title=title, settings=settings)
 
     def methods(self) -> list[Method]:
         """The compared methods, in the order of training."""

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from gpflow_gi.benchmark.methods import METHODS
+from gpflow_gi.benchmark.train import build
 from gpflow_gi.cli import main
-from gpflow_gi.experiments.settings import FILES
+from gpflow_gi.experiments.settings import FILES, FORMS, Settings
 
 RNG = np.random.default_rng(0)
 N, D = 23, 2
@@ -151,3 +153,30 @@ def test_the_elevation_is_what_is_compared_without_any_data(tmp_path):
     assert numbers["settings"]["jitter"] == 1e-5 and numbers["settings"]["until_converged"]
     sparse, local, global_ = (model["rmse"] for model in numbers["models"])
     assert max(local, global_) < sparse < 130  # the standard deviation of the target is 165
+
+
+@pytest.mark.parametrize("num_layers", [1, 2, 3])
+def test_forms_of_deep_gps_are_those_of_the_benchmark(num_layers):
+    known = Settings(num_layers=num_layers).known()
+    assert list(known) == ["svgp", *(f"dgp-{form}" for form in FORMS)]
+    for name, method in list(known.items())[1:]:
+        family, *parts = name.removeprefix("dgp-").split("-", 1)
+        reference = METHODS.get("-".join(["dgp", family, str(num_layers), *parts]))
+        assert reference is None or method.settings == reference.settings
+        assert (reference is None) == (num_layers == 1)
+        model = build(method, X, Y, num_inducing=5, seed=0)
+        assert len(model.layers) == num_layers
+
+
+@pytest.mark.longest
+@pytest.mark.compiled
+def test_run_with_forms_of_global_inducing_points(tmp_path):
+    out = tmp_path / "out"
+    methods = "dgp-global-full,dgp-global-unshared,dgp-global-whitened,dgp-global-unshared-own"
+    arguments = "--data diabetes --layers 3 --steps 100 --num-inducing 20 --test-samples 20"
+    said = run(*arguments.split(), "--methods", methods, "--out", str(out))
+    assert all(len(line) <= 80 for line in said.splitlines() if str(out) not in line)
+    models = json.loads((out / "results.json").read_text())["models"]
+    names = ["full", "unshared", "whitened", "unshared-own"]
+    assert [model["name"] for model in models] == [f"Deep GP, {name}" for name in names]
+    assert all(45 < model["rmse"] < 85 for model in models)

@@ -2,8 +2,8 @@
 
 python docs/results/doubled/table.py
 
-Reads records.csv here, in the folder longer, in ../standard and in ../rates, and prints the tables
-of docs/results/training.md.
+Reads records.csv here, in the folders longer and optimal, in ../standard, ../rates, ../optimal-gp,
+its folder naval and ../warm-up, and prints the tables of docs/results/training.md.
 """
 
 import itertools
@@ -84,10 +84,10 @@ def other_forms(table: pd.DataFrame) -> pd.DataFrame:
     return table[~is_usual(table.index)]
 
 
-def markdown_of_other_forms(table: pd.DataFrame) -> str:
-    """Bounds of the other forms after each number of steps, and gains, as the page has them."""
+def markdown_of_gains(table: pd.DataFrame) -> str:
+    """Bounds after each number of steps, and gains, as the page has them."""
     rows = []
-    for (dataset, method), row in other_forms(table).iterrows():
+    for (dataset, method), row in table.iterrows():
         bounds = [f"{row[steps]:.3f}" for steps in STEPS]
         gain = marked(f"{row['gain']:.3f}", row["gain"])
         rows.append([dataset, method, f"{row['learning_rate']:g}", *bounds, gain])
@@ -148,7 +148,26 @@ def markdown_of_longer() -> str:
     return pipe_table(["", "method", *map(str, table.columns)], rows, num_names=2)
 
 
+def with_optimal_last_layers() -> pd.DataFrame:
+    """Bounds after each number of steps, and gains, as :func:`compared` has them.
+
+    Of the best two layers with an optimal last layer; on energy after a long KL warm-up.
+    """
+    folders = ("../optimal-gp", "../optimal-gp/naval", "../warm-up")
+    table = pd.concat([pd.read_csv(HERE / folder / "records.csv") for folder in folders])
+    once = table[(table["split"] == 0) & ~table["budget"].str.contains("steps=")]
+    is_long = once["budget"].str.contains("kl_warmup")
+    once = once[is_long == (once["dataset"] == "energy")]
+    twice = pd.read_csv(HERE / "optimal" / "records.csv")
+    names = ["dataset", "method", "learning_rate"]
+    once, twice = (
+        each[each["status"] == "done"].set_index(names)["elbo"] for each in (once, twice)
+    )
+    found = pd.DataFrame({STEPS[0]: once.loc[twice.index], STEPS[1]: twice}).sort_index()
+    return found.assign(gain=found[STEPS[1]] - found[STEPS[0]]).reset_index("learning_rate")
+
+
 if __name__ == "__main__":
     found = compared()
-    print(markdown(found), markdown_of_other_forms(found), markdown_of_leads(found), sep="\n\n")
-    print(markdown_of_longer())
+    print(markdown(found), markdown_of_gains(other_forms(found)), sep="\n\n")
+    print(markdown_of_leads(found), markdown_of_longer(), sep="\n\n")
