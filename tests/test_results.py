@@ -214,8 +214,8 @@ def test_the_tables_of_experiments(path):
         ("network", "factorised", "elbo", 1000, 0, "121 against factorised weights"),
         ("2 layers", "local", "elbo", -1000, 0, "ahead by 12 nats with two layers"),
         ("5 layers", "local", "elbo", -1000, 0, "32 nats and 2.7 m with five"),
-        ("10 points", "local", "elbo", -1000, 0, "11 nats for local ones"),
-        ("10 points", "local", "rmse", 1, 1, "0.4 m."),
+        ("10 points", "local", "elbo", -1000, 0, "too: by 11 nats"),
+        ("10 points", "local", "rmse", 1, 1, "and 0.4 m."),
     ],
 )
 def test_what_is_said_of_global_and_local(case, other, measure, factor, digits, said):
@@ -227,6 +227,23 @@ def test_what_is_said_of_global_and_local(case, other, measure, factor, digits, 
     gain = factor * np.mean(np.subtract(runs["global"], runs[other]))
     assert f"{gain:.{digits}f}" == re.search(r"[\d.]+\d", said).group(0)
     assert said in " ".join(EXPERIMENTS.split())
+
+
+def test_what_is_said_of_skip_connections():
+    means = {
+        (one["case"], one["inference"]): {
+            name: np.mean([run[name] for run in one["runs"]]) for name in MEASURES
+        }
+        for one in global_local()["methods"]
+    }
+    five, without = means["5 layers", "global"], means["no skips", "global"]
+    said = f"raise the bound by {1000 * (five['elbo'] - without['elbo']):.0f} nats, and raise the"
+    said += f" error by {five['rmse'] - without['rmse']:.1f} m."
+    assert said in " ".join(EXPERIMENTS.split())
+    two = means["2 layers", "local"]
+    for other in (without, means["no skips", "local"]):
+        assert two["elbo"] > other["elbo"] and two["log_density"] > other["log_density"]
+        assert two["rmse"] < other["rmse"]
 
 
 def test_the_tables_of_mnist():
