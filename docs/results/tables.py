@@ -48,7 +48,7 @@ def computed() -> dict[str, str]:
     of_optimal = {
         "The bounds with and without an optimal last layer:": ("elbo", 2),
         "The test log densities with and without it:": ("log_density", 2),
-        "The bounds of three layers with and without it:": ("elbo", 3),
+        "The bounds of three layers with and without it, on the first split:": ("elbo", 3),
         "The test log densities of three layers with and without it:": ("log_density", 3),
     }
     first_warm_ups, energy = warm_up.page_tables()
