@@ -58,7 +58,6 @@ def computed() -> dict[str, str]:
         "p is not corrected here for the number of sets.\n\n": forms.markdown(2),
         "Three layers in all forms with five splits:": forms.markdown(3),
         "of two layers (other sets have not been run):": forms.fresh_markdown(2),
-        "for three layers, on the sets that have been run:": forms.fresh_markdown(3),
         "in the last column [bayesian_benchmarks]": forms.gains_markdown(),
         "## Published bounds": forms.published_markdown(),
         **{words: figures.markdown(table) for words, table in of_figures.items()},
