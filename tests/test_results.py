@@ -3360,6 +3360,32 @@ def test_more_steps_on_yacht(doubled):
     assert minutes.round().min() == 4 and minutes.round().max() == 8
 
 
+def test_twice_the_steps_with_an_optimal_last_layer(doubled, forms):
+    table = doubled.with_optimal_last_layers()
+    best = forms.comparisons(2)[["local", "global"]]
+    for dataset, of_set in table.groupby(level="dataset"):
+        names = [name.partition(",")[0] for name in best.loc[dataset]]
+        assert sorted(of_set.index.unique("method")) == sorted(names)
+    gains = table["gain"].droplevel("method")
+    rest = gains.drop("yacht")
+    assert sorted(set(rest.index)) == ["boston", "concrete", "energy"]
+    said = "On boston, concrete and energy training has converged:** twice the steps gain at most"
+    assert f"{said} {rest.max():.3f}, and leave the order as it is." in WORDS
+    assert 0 < rest.min() < rest.max() < doubled.ENOUGH
+    local, ours = (
+        table[table.index.get_level_values("method").str.startswith(f"dgp-{family}")].droplevel(1)
+        for family in ("local", "global")
+    )
+    leads = ours[list(doubled.STEPS)] - local[list(doubled.STEPS)]
+    assert ((leads > 0).nunique(axis=1) == 1).all()
+    said = "whitened pseudo-outputs gain {:.3f}, and local inducing points end {:.3f} lower, at"
+    assert said.format(ours["gain"]["yacht"], -local["gain"]["yacht"]) in WORDS
+    said = "ahead after both numbers of steps, by {:.3f} and by {:.3f};"
+    assert said.format(*leads.loc["yacht"]) in WORDS
+    said = "have converged](training.md#with-an-optimal-last-layer) on boston, concrete and energy;"
+    assert said in words_of("docs/results/README.md")
+
+
 def test_leads_after_twice_the_steps(doubled):
     table = doubled.compared()
     bounds = {steps: doubled.by_method(table[steps]) for steps in doubled.STEPS}

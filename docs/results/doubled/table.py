@@ -171,3 +171,4 @@ if __name__ == "__main__":
     found = compared()
     print(markdown(found), markdown_of_gains(other_forms(found)), sep="\n\n")
     print(markdown_of_leads(found), markdown_of_longer(), sep="\n\n")
+    print(markdown_of_gains(with_optimal_last_layers()))
