@@ -888,7 +888,10 @@ def test_what_is_said_of_three_layers_on_five_splits(figures, forms):
     mean = bounds.loc["boston", best["boston"]].mean()
     assert abs(optimal["boston"] - mean) < 0.002
     assert optimal["concrete"] > bounds.loc["concrete", best["concrete"]].mean()
-    assert f"better on concrete ({optimal['concrete']:.3f})." in WORDS
+    three = forms.comparisons(3)["elbo_global"][["boston", "concrete"]]
+    said = f"better on concrete ({optimal['concrete']:.3f}), and three are better than both"
+    assert f"{said} ({three['boston']:.3f} and {three['concrete']:.3f})." in WORDS
+    assert all(three[name] > optimal[name] for name in optimal)
     p = p_of_shared_rows(predicted["concrete"])
     assert predicted["concrete"].max() < 0 and f"on every split (p = {p:.3f})," in WORDS
     every = [
@@ -930,8 +933,8 @@ def test_gains_over_a_sparse_gp(forms):
     gp = pd.read_csv(OF_STANDARD / "records.csv").query("method == 'gp' and split < 5")
     gp = gp.groupby("dataset")["log_density"].mean()
     other = published["SVGP_bb"]["naval"]
-    said = f"`gp` has {gp['naval']:.3f}, and the sparse GP of bayesian_benchmarks {other:.3f}, more"
-    assert f"{said} than our deep GP." in WORDS
+    said = f"our `gp` has {gp['naval']:.3f}, less than our deep GP, and the sparse GP of"
+    assert f"{said} bayesian_benchmarks {other:.3f}, more than it." in WORDS
     assert gains["sparse"]["naval"] + 1 < gp["naval"] < gains["deep"]["naval"] < other
     assert f"level with the exact `gp` ({gp['concrete']:.3f})." in WORDS
     assert abs(gp["concrete"] - gains["deep"]["concrete"]) < 0.002
@@ -1597,15 +1600,15 @@ def test_all_forms_with_three_layers(forms):
     assert list(gaps.index) == NINE_SETS and list(gaps.index[gaps < 0]) == ["yacht"]
     assert list(p.index[p > 0.05]) == ["concrete", "energy", "protein", "wine", "yacht"]
     on_all = listed(found.index[found["elbo_ahead"] == len(forms.SPLITS)])
-    assert f"though on {on_all} global ones are ahead on every split;" in WORDS
+    assert f"On {on_all} global ones are ahead on every split." in WORDS
     corrected = forms.holm(p)
     told = sorted(corrected.index[corrected < 0.05])
     assert told == ["naval"]
     said = f"seven sets, level on wine (better by {gaps['wine']:.4f}), and worse on yacht."
     said += " The differences on"
     said += f" concrete (p = {p['concrete']:.2f}), energy, protein, wine and yacht are not"
-    assert f"{said} significant, though on" in WORDS
-    assert "corrected for the number of sets (Holm), that on naval is." in WORDS
+    assert f"{said} significant. On" in WORDS
+    assert "number of sets (Holm), the difference on naval is significant." in WORDS
 
 
 def test_last_layers_for_minibatches():
@@ -1694,8 +1697,9 @@ def test_what_is_said_of_fresh_splits(forms):
     assert f"{said} {listed(held)}, which had no part in the choice" in WORDS
     said = f"confirm the leads of two layers on {listed(held)}."
     assert said in words_of("README.md")
-    sure = {*first.index[first["elbo_p"].astype(float) < 0.05], *held}
-    said = f"{COUNTS[len(sure)]} sets have a significant lead with two layers."
+    others = first.index[first["elbo_p"].astype(float) < 0.05].difference(held)
+    said = f"{COUNTS[len(held) + len(others)]} sets have a significant lead with two layers: these"
+    said += f" {COUNTS[len(held)]}, and {listed(others)} on the splits that chose the forms."
     assert said in words_of("docs/results/README.md")
     assert said in words_of("docs/results/local-and-global.md")
     three = forms.candidates(3, forms.FRESH)["elbo"].loc["yacht"]
@@ -1754,7 +1758,7 @@ def test_the_sets_with_twenty_splits(twenty):
     records = pd.read_csv(RESULTS / "twenty" / "records.csv")
     others = records[~records["dataset"].isin(methods)].groupby("dataset")["split"].unique()
     assert others.map(sorted).to_dict() == {"wine": list(range(5, 13))}
-    said = "Splits 5 to 12 of wine have been run with most of the list, too"
+    said = "Splits 5 to 12 of wine have been run with most of the list (and 5 to 8 with free"
     assert said in WORDS
 
 
@@ -2504,6 +2508,8 @@ def test_three_layers_on_yacht(forms):
     assert max(means.loc["yacht"].max(), of_two.max()) == means["yacht", "dgp-local-3-optimal"]
     said = "On yacht with three layers and an optimal last layer, on four of five splits (p ="
     assert f"{said} {found['elbo_p']:.2f})." in words_of("docs/results/README.md")
+    both = f"({found['elbo_local']:.2f} and {found['elbo_global']:.2f} over five splits, p ="
+    assert f"{both} {found['elbo_p']:.2f})." in words_of("README.md")
     table = pd.read_csv(RESULTS / "optimal-gp" / "records.csv")
     is_it = (
         (table["dataset"] == "yacht")
@@ -2538,7 +2544,8 @@ def test_optimal_last_layers_of_three(forms):
     three = trials.loc["concrete", names[0]]
     two = forms.candidates(2)["elbo"].loc["concrete", "dgp-global-2-full-optimal"]
     gap = three - two
-    said = f"{gap.mean():.4f} ± {gap.sem():.4f} above two, which are level with local ones; the"
+    said = f"{gap.mean():.4f} ± {gap.sem():.4f} above two (p = {p_of_shared_rows(gap):.2f}), which"
+    said += " are level with local ones; the"
     density = forms.candidates(3)["log_density"].loc["concrete", names[0]].mean()
     assert f"{said} test log densities are level with them ({density:.3f})." in WORDS
     other = forms.candidates(2)["log_density"].loc["concrete", names[1]].mean()
@@ -3378,12 +3385,21 @@ def test_twice_the_steps_with_an_optimal_last_layer(doubled, forms):
     )
     leads = ours[list(doubled.STEPS)] - local[list(doubled.STEPS)]
     assert ((leads > 0).nunique(axis=1) == 1).all()
-    said = "whitened pseudo-outputs gain {:.3f}, and local inducing points end {:.3f} lower, at"
+    said = "whitened pseudo-outputs gain {:.3f}, and local inducing points end {:.3f} lower,"
     assert said.format(ours["gain"]["yacht"], -local["gain"]["yacht"]) in WORDS
     said = "ahead after both numbers of steps, by {:.3f} and by {:.3f};"
     assert said.format(*leads.loc["yacht"]) in WORDS
-    said = "have converged](training.md#with-an-optimal-last-layer) on boston, concrete and energy;"
-    assert said in words_of("docs/results/README.md")
+    said = "have converged](training.md#with-an-optimal-last-layer) on boston, concrete and energy,"
+    assert f"{said} and not on yacht;" in words_of("docs/results/README.md")
+    folders = "optimal-gp", "doubled/optimal"
+    densities = []
+    for folder in folders:
+        records = pd.read_csv(RESULTS / folder / "records.csv").query("dataset == 'yacht'")
+        records = records[records["used"] & (records["split"] == 0)].set_index("method")
+        names = "dgp-local-2-optimal", "dgp-global-2-whitened-optimal"
+        densities += list(records["log_density"][list(names)])
+    said = "in the test log density local ones are, {:.3f} and {:.3f}, then {:.3f} and {:.3f}."
+    assert said.format(*densities) in WORDS
 
 
 def test_leads_after_twice_the_steps(doubled):

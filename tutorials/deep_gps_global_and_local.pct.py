@@ -255,8 +255,8 @@ global_local.plot(results)
 # - in deep GPs without skip connections, by 37 nats and a tenth of the error.
 #
 # In deep GPs with the skip connections that `build_deep_gp` has by default they do not: local ones
-# have the better bound, by little with two layers, by more with five. And few inducing points are
-# no reason for either. [The page on experiments](../docs/experiments.md#global-against-local) has
+# have the better bound, by little with two layers, by more with five. With 10 inducing
+# points local ones are ahead too. [The page on experiments](../docs/experiments.md#global-against-local) has
 # the settings.
 #
 # What else differs:

@@ -69,8 +69,8 @@ def add_to(commands: Any) -> None:
         metavar="NAME,NAME",
         type=arguments.names,
         default=default.compared,
-        help="what is compared, in this order: svgp, and "
-        f"{' or '.join(', '.join(_others(replace(default, model=model))) for model in MODELS)} "
+        help="what is compared, in this order: svgp; "
+        f"{'; '.join(_others(replace(default, model=model)) for model in MODELS)} "
         f"(default: {','.join(USUAL['deep-gp'])} or {','.join(USUAL['bnn'])})",
     )
     models.add_argument(
@@ -168,9 +168,10 @@ _OF_MODEL = {
 """Options that are for one kind of model only."""
 
 
-def _others(settings: Settings) -> list[str]:
-    """The names that can be compared with the sparse GP."""
-    return [name for name in settings.known() if name != "svgp"]
+def _others(settings: Settings) -> str:
+    """The names that can be compared with the sparse GP, as the help has them."""
+    names = ", ".join(name for name in settings.known() if name != "svgp")
+    return f"with --model {settings.model}: {names}"
 
 
 def _settings(options: argparse.Namespace) -> Settings:

@@ -1,7 +1,6 @@
 """Settings of a comparison, readable without importing TensorFlow."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gpflow_gi.benchmark.budgets import Budget
 from gpflow_gi.benchmark.methods import METHODS, Method
@@ -22,7 +21,7 @@ FORMS = (
     *("local", "global", "global-unshared", "global-whitened", "global-full"),
     "global-unshared-own",
 )
-"""Deep GPs that can be compared: those of two layers of the benchmark, of any number of layers."""
+"""Deep GPs that can be compared: the benchmark's names without "dgp-" and the number of layers."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +86,18 @@ class Settings:
         if self.model == "deep-gp":
             known = [self._deep_gp(form) for form in FORMS]
         else:
-            ours: dict[str, Any] = {"widths": self.widths, "prior": self.prior}
             found = [one for one in METHODS.values() if one.settings.get("prior") == "neal"]
-            known = [replace(one, settings={**one.settings, **ours}) for one in found]
+            known = [self._network(one) for one in found]
         return {one.name: one for one in (METHODS["svgp"], *known)}
+
+    def _network(self, method: Method) -> Method:
+        """A network of the benchmark with these settings' prior and widths.
+
+        That of a method of one hidden layer is the first.
+        """
+        widths = self.widths[:1] if len(method.settings["widths"]) == 1 else self.widths
+        ours = {"widths": widths, "prior": self.prior}
+        return replace(method, settings={**method.settings, **ours})
 
     def _deep_gp(self, form: str) -> Method:
         """The deep GP of a name of :data:`FORMS`, with these settings' number of layers."""

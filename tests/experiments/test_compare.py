@@ -168,6 +168,13 @@ def test_forms_of_deep_gps_are_those_of_the_benchmark(num_layers):
         assert len(model.layers) == num_layers
 
 
+def test_networks_of_one_hidden_layer_have_one():
+    known = Settings(model="bnn", widths=(7, 5)).known()
+    assert known["bnn-global-optimal-unshared-1"].settings["widths"] == (7,)
+    assert known["bnn-global-optimal-unshared"].settings["widths"] == (7, 5)
+    assert known["bnn-global"].settings["widths"] == (7, 5)
+
+
 @pytest.mark.longest
 @pytest.mark.compiled
 def test_run_with_forms_of_global_inducing_points(tmp_path):
