@@ -229,6 +229,19 @@ def test_what_is_said_of_global_and_local(case, other, measure, factor, digits, 
     assert said in " ".join(EXPERIMENTS.split())
 
 
+def test_medians_in_the_gap_of_the_cubic():
+    results = json.loads((RESULTS / "experiments" / "posteriors-cubic.json").read_text("utf-8"))
+    x, rows = np.array(results["line"]["x"]), np.sort(results["line"]["rows"][0])
+    last = np.diff(rows).argmax()
+    gap = (rows[last] < x) & (x < rows[last + 1])
+    medians = {one["name"]: np.array(one["bands"][0][2])[gap] for one in results["methods"]}
+    away = {name: np.abs(one - medians["NUTS"]).mean() for name, one in medians.items()}
+    names = ["local", "factorised", "mean-field", "low-rank", "radial", "planar", "mixture of 5"]
+    ends = [f(away[name] for name in names) for f in (min, max)]
+    said = "their medians there are {:.2f} to {:.2f} from that of NUTS, the MAP estimate {:.2f}."
+    assert said.format(*ends, away["MAP"]) in " ".join(EXPERIMENTS.split()) and gap.sum() == 84
+
+
 def test_what_is_said_of_skip_connections():
     means = {
         (one["case"], one["inference"]): {

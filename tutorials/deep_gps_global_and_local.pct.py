@@ -256,8 +256,8 @@ global_local.plot(results)
 #
 # In deep GPs with the skip connections that `build_deep_gp` has by default they do not: local ones
 # have the better bound, by little with two layers, by more with five. With 10 inducing
-# points local ones are ahead too. [The page on experiments](../docs/experiments.md#global-against-local) has
-# the settings.
+# points local ones are ahead too.
+# [The page on experiments](../docs/experiments.md#global-against-local) has the settings.
 #
 # What else differs:
 #
