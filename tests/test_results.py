@@ -2168,6 +2168,52 @@ def test_holm(forms):
     assert forms.holm(pd.Series({"a": 0.7, "b": 0.6})).max() == 1.0
 
 
+def test_the_ranks_of_best_forms(forms):
+    """Against the tables of two and three layers, and the ranks of numbers by hand."""
+    module = script("standard", "ranks.py")
+    means = {metric: module.best(metric).groupby("dataset").mean() for metric in module.WORDS}
+    standard = pd.read_csv(OF_STANDARD / "records.csv").query("split < 5 and used")
+    for metric, of_groups in means.items():
+        assert of_groups.shape == (len(NINE_SETS), 9) and of_groups.notna().all(axis=None)
+        for depth, words in ((2, "two layers"), (3, "three layers")):
+            table = forms.comparisons(depth)
+            for family in ("local", "global"):
+                expected = table[f"{metric}_{family}"].astype(float)
+                found = of_groups[f"{family}, {words}"][expected.index]
+                np.testing.assert_allclose(found, expected)
+        gp = standard[standard["method"] == "gp"].groupby("dataset")[metric].mean()
+        np.testing.assert_allclose(of_groups["gp"], gp[of_groups.index])
+        found = module.ranked(metric)
+        by_hand = pd.DataFrame(
+            {
+                name: 1 + of_groups.gt(of_groups[name], axis=0).sum(axis=1)
+                for name in of_groups.columns
+            }
+        )
+        pd.testing.assert_series_equal(
+            found.mean.sort_index(), by_hand.mean().sort_index(), check_names=False
+        )
+
+
+def test_what_is_said_of_ranks():
+    module = script("standard", "ranks.py")
+    found = {metric: module.ranked(metric) for metric in module.WORDS}
+    bound, density = (one.mean for one in found.values())
+    best = "global, three layers"
+    assert bound.index[0] == best and list(density.index[:2]) == [best, "global, two layers"]
+    assert (found["elbo"].ranks[best] == 1).sum() == COUNTS.index("four")
+    assert "By the bound they are the best on four sets." in WORDS
+    for one in found.values():
+        assert f"if it is above {one.critical_difference:.2f} (Nemenyi's" in WORDS
+        assert one.p_value < 1e-6
+    worse = [set(one.mean.index[one.mean > one.mean[best] + 4.0]) for one in found.values()]
+    assert worse[1] == {"svgp", "network"}
+    assert worse[0] == worse[1] | {"local, five layers of mean zero"}
+    near = ["gp", *(f"{f}, {n} layers" for f in ("local", "global") for n in ("two", "three"))]
+    for one in found.values():
+        assert np.ptp(one.mean[near]) < one.critical_difference
+
+
 def test_the_figure_of_all_forms(forms):
     """Its points are the differences of the tables, and its bars intervals of 95%."""
     for axes, metric in zip(forms.draw().axes, forms.METRICS, strict=True):

@@ -31,7 +31,7 @@ def computed() -> dict[str, str]:
     five, doubled = script("standard/five_layers.py"), script("doubled/table.py")
     chains, twenty = script("chains/table.py"), script("twenty/table.py")
     calibration = script("standard/calibration.py")
-    ard = script("ard/table.py")
+    ard, ranks = script("ard/table.py"), script("standard/ranks.py")
     steps, settings = doubled.compared(), script("settings/table.py")
     several, first, two, three = figures.several_splits, figures.first_splits, *figures.DEPTHS
     of_figures = {
@@ -58,6 +58,7 @@ def computed() -> dict[str, str]:
         "p is not corrected here for the number of sets.\n\n": forms.markdown(2),
         "Three layers in all forms with five splits:": forms.markdown(3),
         "of two layers (other sets have not been run):": forms.fresh_markdown(2),
+        "ranks by bound and by test log density, 1 is the best of nine:": ranks.markdown(),
         "in the last column [bayesian_benchmarks]": forms.gains_markdown(),
         "## Published bounds": forms.published_markdown(),
         **{words: figures.markdown(table) for words, table in of_figures.items()},
