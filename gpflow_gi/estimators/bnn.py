@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 
 class _BNNEstimator(Estimator):
+    # Estimators that earlier versions have pickled have no value of their own.
+    shared_precision: bool = True
+
     def __init__(
         self,
         widths: Sequence[int] = (50, 50),
         *,
         inference: Any = "global",
+        shared_precision: bool = True,
         prior: Any = "neal",
         prior_scale: float = 2.0,
         nonlinearity: Any = "relu",
@@ -42,6 +46,8 @@ class _BNNEstimator(Estimator):
         :param widths: widths of the hidden layers.
         :param inference: "global", "local", "factorised", "factorised -> global" and more: see
             :func:`gpflow_gi.architectures.build_bnn`.
+        :param shared_precision: False for a pseudo-precision of each unit of hidden layers with
+            global inducing points, in place of one that all share; see there.
         :param prior: "neal", "standard", "scale", "learned" or "ard", or a function that makes one.
         :param prior_scale: factor on the weights' standard deviation, if `prior` is a name.
         :param nonlinearity: after each hidden layer, a name or an elementwise function.
@@ -72,6 +78,7 @@ class _BNNEstimator(Estimator):
         """
         self.widths = widths
         self.inference = inference
+        self.shared_precision = shared_precision
         self.prior = prior
         self.prior_scale = prior_scale
         self.nonlinearity = nonlinearity
@@ -96,6 +103,7 @@ class _BNNEstimator(Estimator):
             Y,
             widths=self.widths,
             inference=self.inference,
+            shared_precision=self.shared_precision,
             prior=self.prior,
             prior_scale=self.prior_scale,
             nonlinearity=self.nonlinearity,

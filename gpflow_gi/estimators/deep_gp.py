@@ -15,11 +15,19 @@ if TYPE_CHECKING:
 
 
 class _DeepGPEstimator(Estimator):
+    # Estimators that earlier versions have pickled have no values of their own.
+    shared_precision: bool = True
+    whiten: bool = False
+    own_share: float = 0.0
+
     def __init__(
         self,
         num_layers: int = 2,
         *,
         inference: Any = "global",
+        shared_precision: bool = True,
+        whiten: bool = False,
+        own_share: float = 0.0,
         num_inducing: int = 100,
         kernel: Any = None,
         latent_dim: int = 0,
@@ -40,6 +48,11 @@ class _DeepGPEstimator(Estimator):
         :param num_layers: number of GP layers.
         :param inference: "global", "local", "full", "prior", or a list of these with one per layer,
             of which the last may be "optimal": see :func:`gpflow_gi.architectures.build_deep_gp`.
+        :param shared_precision: False for a pseudo-precision of each unit of hidden layers with
+            global inducing points, in place of one that all share; see there.
+        :param whiten: True for whitened pseudo-outputs in these layers.
+        :param own_share: the share of the inducing points that each of these layers has for itself,
+            from 0 to less than 1.
         :param num_inducing: largest number of inducing points; at most one per different row.
         :param kernel: see :func:`gpflow_gi.architectures.build_deep_gp`; by default a squared
             exponential with one lengthscale per input.
@@ -72,6 +85,9 @@ class _DeepGPEstimator(Estimator):
         """
         self.num_layers = num_layers
         self.inference = inference
+        self.shared_precision = shared_precision
+        self.whiten = whiten
+        self.own_share = own_share
         self.num_inducing = num_inducing
         self.kernel = kernel
         self.latent_dim = latent_dim
@@ -95,6 +111,9 @@ class _DeepGPEstimator(Estimator):
             Y,
             num_layers=self.num_layers,
             inference=self.inference,
+            shared_precision=self.shared_precision,
+            whiten=self.whiten,
+            own_share=self.own_share,
             kernel=self.kernel,
             latent_dim=self.latent_dim,
             likelihood=likelihood,

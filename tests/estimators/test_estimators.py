@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
+from gpflow_gi.architectures import build_deep_gp
 from gpflow_gi.estimators import BNNClassifier, BNNRegressor, DeepGPClassifier, DeepGPRegressor
 
 SMALL = {"steps": 200, "num_inducing": 20, "num_posterior_samples": 20, "random_state": 0}
@@ -190,6 +191,41 @@ def test_in_pipelines_and_searches(waves):
     # In processes of their own
     scores = cross_val_score(BNNRegressor((10,), **SMALL), X, y, cv=2, n_jobs=2)
     assert np.all(scores > 0.5)
+
+
+QUICK = {"steps": 2, "num_inducing": 10, "num_posterior_samples": 2, "random_state": 0}
+
+
+def test_forms_of_global_inducing_points_are_those_of_the_builders(waves):
+    X, y = waves
+    form = {"shared_precision": False, "whiten": True, "own_share": 0.4}
+    estimator = DeepGPRegressor(**QUICK, **form).fit(X, y)
+    posterior = estimator.model_.layers[0].posterior
+    assert not posterior.shared and posterior.whiten and posterior.num_own == 4
+    rows = ((values - values.mean(axis=0)) / values.std(axis=0) for values in (X, y[:, None]))
+    built = build_deep_gp(*rows, num_inducing=10, **form)
+    assert [v.shape for v in estimator.model_.variables] == [v.shape for v in built.variables]
+    network = BNNRegressor((3,), **QUICK, shared_precision=False).fit(X, y)
+    assert not network.model_.layers[0].posterior.shared
+    assert BNNRegressor((3,), **QUICK).fit(X, y).model_.layers[0].posterior.shared
+    search = GridSearchCV(DeepGPRegressor(**QUICK), {"own_share": [0.0, 0.5]}, cv=2).fit(X, y)
+    assert search.best_params_["own_share"] in (0.0, 0.5)
+    with pytest.raises(ValueError, match="own_share must be"):
+        DeepGPRegressor(**QUICK, own_share=1.0).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [DeepGPRegressor, BNNRegressor])
+def test_estimators_that_know_no_forms_have_the_default_one(kind, waves):
+    X, y = waves
+    earlier = kind(**QUICK).fit(X, y)
+    forms = {"shared_precision", "whiten", "own_share"} & set(earlier.get_params())
+    for name in forms:  # as pickles of earlier versions are
+        del earlier.__dict__[name], earlier._built_with[name]
+    read = pickle.loads(pickle.dumps(earlier))
+    assert read.get_params() == kind(**QUICK).get_params()
+    np.testing.assert_array_equal(read.predict(X), earlier.predict(X))
+    np.testing.assert_array_equal(clone(read).fit(X, y).predict(X), earlier.predict(X))
+    assert read.set_params(warm_start=True).fit(X, y).n_iter_ == 2
 
 
 def test_tensorflow_is_imported_in_fit_and_not_before():
