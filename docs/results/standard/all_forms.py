@@ -278,7 +278,8 @@ if __name__ == "__main__":
     for depth in (2, 3):
         print(markdown(depth))
         print(comparisons(depth)[[f"{metric}_p" for metric in METRICS]])
-    print(fresh_markdown(2))
-    print(comparisons(2, FRESH)[[f"{metric}_p" for metric in METRICS]])
+    for depth in (2, 3):
+        print(fresh_markdown(depth))
+        print(comparisons(depth, FRESH)[[f"{metric}_p" for metric in METRICS]])
     print(gains_markdown())
     print(published_markdown())
