@@ -26,6 +26,7 @@ def computed() -> dict[str, str]:
     """Tables in Markdown, by words that occur once in all pages, before the table."""
     figures, forms = script("standard/figures.py"), script("standard/all_forms.py")
     optimal, warm_up = script("optimal-gp/table.py"), script("warm-up/table.py")
+    draws = script("draws/table.py")
     networks, variants = script("standard/networks.py"), script("standard/variants.py")
     rates, coverage = script("rates/table.py"), script("standard/coverage.py")
     five, doubled = script("standard/five_layers.py"), script("doubled/table.py")
@@ -71,6 +72,8 @@ def computed() -> dict[str, str]:
         "each step has 500 rows. The bound per row, and": optimal.of_minibatches_markdown(),
         "The first split, each method at its best rate of three:": first_warm_ups,
         "Energy, means over five": energy,
+        "and test log densities by the number of draws:": draws.first_split_markdown(),
+        "Means over five splits with one draw and with four:": draws.means_markdown(),
         "differences of divided rows to one draw:": variants.markdown("-divided"),
         "differences of half own points to none:": variants.markdown("-own"),
         "and may gain more below it:": rates.markdown(rates.at_rates("dgp")),

@@ -2,7 +2,8 @@
 
 python docs/results/standard/all_forms.py
 
-Reads records.csv here, in ../twenty, ../optimal-gp, its folder naval, ../warm-up and ../rates.
+Reads records.csv here, in ../twenty, ../optimal-gp, its folder naval, ../draws, ../warm-up and
+../rates.
 Prints tables of docs/results/README.md, local-and-global.md and published.md, and writes
 global-local.png.
 """
@@ -20,12 +21,23 @@ from gpflow_gi.benchmark.report.statistics import factor_of_shared_rows, p_of_sh
 
 HERE = Path(__file__).resolve().parent
 
-FOLDERS = (".", "../twenty", "../optimal-gp", "../optimal-gp/naval", "../warm-up", "../rates")
+FOLDERS = (
+    ".",
+    "../twenty",
+    "../optimal-gp",
+    "../optimal-gp/naval",
+    "../draws",
+    "../warm-up",
+    "../rates",
+)
 
 CHANGES = {
     "kl_warmup=3000": "long warm-up",
     "steps=3000": "3000 steps",
+    "num_samples=4": "four draws",
     "learning_rate=0.0075": "lower rates",
+    "learning_rate=0.015": "rate 0.015",
+    "learning_rate=0.03": "rate 0.03",
     "learning_rate=0.06": "rate 0.06",
     "learning_rate=0.12": "higher rate",
 }

@@ -1,0 +1,67 @@
+"""Deep GPs with an optimal last layer, with one draw and with four draws of the layers a step.
+
+python docs/results/draws/table.py
+
+Reads records.csv here and in ../optimal-gp, and prints the tables of docs/results/training.md.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from gpflow_gi.benchmark.report.markdown import pipe_table
+
+HERE = Path(__file__).resolve().parent
+
+SPLITS = range(5)
+
+DRAWS = (1, 4)
+
+METRICS = {"elbo": "bound", "log_density": "test log density"}
+
+
+def trials() -> pd.DataFrame:
+    """Trials at each method's best rate: columns metric, draws and split, a row a set and method.
+
+    Those that have been run with four draws.
+    """
+    four, one = (pd.read_csv(HERE / name / "records.csv") for name in (".", "../optimal-gp"))
+    one = one[~one["budget"].str.contains("=")]
+    table = pd.concat([one.assign(draws=1), four.assign(draws=4)])
+    table = table[(table["status"] == "done") & table["used"].eq(True)]
+    table = table[table["split"].isin(SPLITS)]
+    index = ["dataset", "method", "draws", "split"]
+    table = table.set_index(index)[[*METRICS, "seconds"]].unstack(["draws", "split"])
+    return table.loc[sorted({*zip(four["dataset"], four["method"], strict=True)})]
+
+
+def first_split_markdown() -> str:
+    """The table of the first split as the page has it."""
+    heads = ["", "method", *(f"{words}, {n}" for words in METRICS.values() for n in DRAWS)]
+    rows = [
+        [*index, *(f"{row[metric, n, 0]:.3f}" for metric in METRICS for n in DRAWS)]
+        for index, row in trials().iterrows()
+    ]
+    return pipe_table(heads, rows, num_names=2)
+
+
+def means_markdown() -> str:
+    """The table of five splits as the page has it: means and standard errors."""
+    heads = ["", "method", *(f"{words}, {n}" for words in METRICS.values() for n in DRAWS)]
+    rows = [
+        [
+            *index,
+            *(
+                f"{row[metric, n].mean():.3f} ± {row[metric, n].sem():.3f}"
+                for metric in METRICS
+                for n in DRAWS
+            ),
+        ]
+        for index, row in trials().dropna().iterrows()
+    ]
+    return pipe_table(heads, rows, num_names=2)
+
+
+if __name__ == "__main__":
+    print(first_split_markdown(), end="\n\n")
+    print(means_markdown())
