@@ -2618,6 +2618,8 @@ def test_three_layers_on_yacht(forms):
     assert f"global ones are, {of_four} (p = {found['elbo_p']:.2f})." in page
     both = f"({found['elbo_local']:.2f} for local ones and {found['elbo_global']:.2f} over five"
     assert f"{both} splits, p = {found['elbo_p']:.2f})." in words_of("README.md")
+    assert f"with one draw they still are, by {-gap.mean():.3f}." in words_of("README.md")
+    assert min(p_of_shared_rows(gap), found["elbo_p"]) > 0.05
     for folder in ("optimal-gp", "draws"):
         table = pd.read_csv(RESULTS / folder / "records.csv").query("dataset == 'yacht' and used")
         assert set(table[table["method"].isin([local, full])]["learning_rate"]) == {0.015}
