@@ -2654,6 +2654,10 @@ def test_four_draws_a_step():
     said = f"boston both gain, by {min(boston):.3f} and {max(boston):.3f}, and of concrete with two"
     assert f"{said} layers local ones by {concrete['dgp-local-2-optimal']:.3f}, global" in WORDS
     assert abs(concrete["dgp-global-2-full-optimal"]) < 0.0005
+    means = [gains.loc[name].mean() for name in ahead]
+    said = f"yacht by {means[0]:.3f} (global) and {means[1]:.3f} (local) in the mean, and those on"
+    said += " the first splits of boston and concrete by less than 0.01."
+    assert said in words_of("docs/guide.md") and max(*boston, *concrete) < 0.01
     seconds = three["seconds"].T.groupby("draws").median().T
     assert (seconds[4] / seconds[1]).between(1.75, 3.25).all()
 
