@@ -205,6 +205,26 @@ def test_the_tables_of_experiments(path):
     assert "\n".join(f"    {line}".rstrip() for line in table) in section
 
 
+def test_what_is_said_of_densities():
+    results = json.loads((RESULTS / "experiments" / "densities.json").read_text("utf-8"))
+    density = {
+        problem["name"]: {one["name"]: one["log_density"] for one in problem["methods"]}
+        for problem in results["problems"]
+    }
+    words, families = " ".join(EXPERIMENTS.split()), ("global", "local")
+    gains = [one[f"{f}, latent, IW"] - one[f] for one in density.values() for f in families]
+    said = f"Log densities are {min(gains):.2f} to {max(gains):.2f} nats a row above those without"
+    assert said in words
+    step = density["step"]
+    more = {f: step[f"{f}, latent, ELBO"] - step[f"{f}, latent, IW"] for f in families}
+    assert f"nearly as much (local: more, by {more['local']:.2f})" in words
+    assert -0.1 < more["global"] < 0
+    gap = {n: one["global, latent, IW"] - one["local, latent, IW"] for n, one in density.items()}
+    said = f"bound differ by {abs(gap['bimodal']):.2f} on the bimodal data and by"
+    said += f" {abs(gap['moons']):.2f} on the moons; on the step the global ones lead by"
+    assert f"{said} {gap['step']:.2f}." in words
+
+
 @pytest.mark.parametrize(
     "case, other, measure, factor, digits, said",
     [
