@@ -1279,7 +1279,7 @@ def test_a_third_layer_helps_on_energy(warm_up):
     said = "for free Gaussians (p = {:.3f}), and not for local layers (p = {:.3f}).".format(*p)
     assert said in WORDS and p[0] < 0.05 < p[1]
     said = f"by {gap.min():.3f} to {gap.max():.3f} ({gap.mean():.4f} ± {gap.sem():.4f}, p = "
-    assert f"{said}{p_of_shared_rows(gap):.3f})." in WORDS
+    assert f"{said}{p_of_shared_rows(gap):.3f}); on [fifteen others]" in WORDS
     said = "[three layers](training.md#a-long-kl-warm-up) {1:.3f} and {3:.3f}:".format(*bounds)
     assert said in WORDS
     published = read_published().query("metric == 'log_density' and dataset == 'energy'")
@@ -1738,15 +1738,26 @@ def test_what_is_said_of_fresh_splits_of_three_layers(forms):
     row, trials = found.loc["energy"], forms.candidates(3, forms.FRESH)["elbo"].loc["energy"]
     gap = trials.loc[row["global"]] - trials.loc[row["local"]]
     said = f"from {first.loc['energy', 'elbo']:.4f} on the first five splits to"
-    said += f" {gap.mean():.4f} ± {gap.sem():.4f} on the other fifteen (p = {row['elbo_p']:.2f})."
+    said += f" {gap.mean():.4f} ± {gap.sem():.4f} on the other fifteen (p = {row['elbo_p']:.2f}),"
+    said += f" where the mean bounds are {row['elbo_global']:.3f} and {row['elbo_local']:.3f}."
     said += f" Global ones are ahead on eleven of these, by up to {max(gap):.3f}, and behind on"
     assert f"{said} four, by up to {-min(gap):.3f}." in WORDS
     assert (gap > 0).sum() == 11 and len(gap) == 15
     said = f"lead on energy is not significant there (p = {row['elbo_p']:.2f}); other sets were not"
     assert said in words_of("docs/results/README.md")
-    assert "of three layers that on energy was, and is not significant there." in words_of(
-        "README.md"
-    )
+    said = "With three layers energy alone was, and its lead is not significant there."
+    assert said in words_of("README.md")
+    before = first.loc["energy", "elbo"]
+    said = f"by {before:.3f} on splits 0 to 4 and by {gap.mean():.3f} [on fifteen others]"
+    assert said in WORDS and first.loc["energy", "elbo_p"] > 0.05
+    two = forms.candidates(2, forms.FRESH)["elbo"].loc["energy"]
+    gains = [
+        trials.loc[name] - two.loc[name.replace("-3", "-2")]
+        for name in (row["global"], row["local"])
+    ]
+    said = " and ".join(f"{gain.mean():.4f} ± {gain.sem():.4f}" for gain in gains)
+    assert f"a third layer significantly raises both bounds (by {said})," in WORDS
+    assert max(map(p_of_shared_rows, gains)) < 0.05
 
 
 def test_what_is_said_of_fresh_splits(forms):
@@ -2250,9 +2261,27 @@ def test_what_is_said_of_ranks():
     found = {metric: module.ranked(metric) for metric in module.WORDS}
     bound, density = (one.mean for one in found.values())
     best = "global, three layers"
-    assert bound.index[0] == best and list(density.index[:2]) == [best, "global, two layers"]
+    for one in (bound, density):
+        assert list(one.index[:2]) == [best, "global, two layers"]
     assert (found["elbo"].ranks[best] == 1).sum() == COUNTS.index("five")
-    assert "By the bound they are the best on five sets." in WORDS
+    forms = module.candidates("elbo").mean(axis=1)
+    numbers, firsts = [], []
+    for pattern in ("four draws", "four draws|-own"):
+        others = forms[~forms.index.get_level_values("name").str.contains(pattern)]
+        others = others.groupby(level=["dataset", "group"]).max().unstack("group")
+        others = others.rank(axis=1, ascending=False)
+        assert others.mean().idxmin() == best
+        numbers.append(f"{others.mean()[best]:.2f}")
+        firsts.append((others[best] == 1).sum())
+    assert firsts == [4, 3] and f"mean rank is then {numbers[0]} and {numbers[1]}, still" in WORDS
+    assert "By the bound three layers are the best on five sets: on four without" in WORDS
+    counts = forms.groupby(level=["dataset", "group"]).size().unstack("group")
+    ranges = {name: (counts[name].min(), counts[name].max()) for name in counts}
+    assert ranges["gp"] == ranges["svgp"] == (1, 1) and ranges[module.NETWORK] == (4, 7)
+    for family, ends in (("local", (1, 3)), ("global", (1, 7))):
+        of_family = counts.loc[:, counts.columns.str.startswith(family)].to_numpy()
+        assert (of_family.min(), of_family.max()) == ends
+    assert "networks four to seven, deep GPs one to three with local inducing points and" in WORDS
     for one in found.values():
         assert f"if it is above {one.critical_difference:.2f} (Nemenyi's" in WORDS
         assert one.p_value < 1e-6
@@ -2671,13 +2700,20 @@ def test_four_draws_a_step():
     boston, concrete = (
         (table["elbo"][4][0] - table["elbo"][1][0]).loc[name] for name in ("boston", "concrete")
     )
-    said = f"boston both gain, by {min(boston):.3f} and {max(boston):.3f}, and of concrete with two"
-    assert f"{said} layers local ones by {concrete['dgp-local-2-optimal']:.3f}, global" in WORDS
-    assert abs(concrete["dgp-global-2-full-optimal"]) < 0.0005
+    said = f"boston both gain, by {min(boston):.3f} and {max(boston):.3f}. On that of concrete,"
+    said += f" with two layers, local ones gain {concrete['dgp-local-2-optimal']:.3f} and global"
+    assert f"{said} ones nothing," in WORDS and abs(concrete["dgp-global-2-full-optimal"]) < 0.0005
+    bounds = table["elbo"].loc["concrete"].xs(0, axis=1, level="split")
+    lead = bounds.loc["dgp-global-2-full-optimal"] - bounds.loc["dgp-local-2-optimal"]
+    said = f"then ahead, by {-lead[4]:.4f}; with one draw global ones are, by {lead[1]:.4f}."
+    assert said in WORDS
     means = [gains.loc[name].mean() for name in ahead]
-    said = f"yacht by {means[0]:.3f} (global) and {means[1]:.3f} (local) in the mean, and those on"
-    said += " the first splits of boston and concrete by less than 0.01."
-    assert said in words_of("docs/guide.md") and max(*boston, *concrete) < 0.01
+    said = f"yacht by {means[0]:.3f} (global) and {means[1]:.3f} (local) in the mean; on the first"
+    said += (
+        " splits of boston (three layers) and concrete (two) they changed the bounds by less than"
+    )
+    said += " 0.01."
+    assert said in words_of("docs/guide.md") and max(abs(boston).max(), abs(concrete).max()) < 0.01
     seconds = three["seconds"].T.groupby("draws").median().T
     assert (seconds[4] / seconds[1]).between(1.75, 3.25).all()
 

@@ -59,7 +59,7 @@ def computed() -> dict[str, str]:
         "p is not corrected here for the number of sets.\n\n": forms.markdown(2),
         "Three layers in all forms with five splits:": forms.markdown(3),
         "of two layers (other sets have not been run):": forms.fresh_markdown(2),
-        "Of three layers, in the forms of the table above": forms.fresh_markdown(3),
+        "Three layers, in the forms of [their table]": forms.fresh_markdown(3),
         "ranks by bound and by test log density, 1 is the best of nine:": ranks.markdown(),
         "in the last column [bayesian_benchmarks]": forms.gains_markdown(),
         "## Published bounds": forms.published_markdown(),

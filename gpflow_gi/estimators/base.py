@@ -193,8 +193,12 @@ class Estimator(BaseEstimator):
 
         :raises ValueError: if one of them has changed since it was built.
         """
-        for name, built in getattr(self, "_built_with", {}).items():  # not of version 0.1.0
-            value = getattr(self, name)
+        if not hasattr(self, "_built_with"):  # of version 0.1.0
+            return
+        for name, value in self._architecture().items():
+            # A parameter that was added after the model was built had its default.
+            default = getattr(type(self), name, None)
+            built = self._built_with.get(name, default)
             if not _is_same(value, built):
                 raise ValueError(
                     f"With warm_start, {name} must be that of the earlier training, "

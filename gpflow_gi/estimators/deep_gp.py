@@ -51,8 +51,8 @@ class _DeepGPEstimator(Estimator):
         :param shared_precision: False for a pseudo-precision of each unit of hidden layers with
             global inducing points, in place of one that all share; see there.
         :param whiten: True for whitened pseudo-outputs in these layers.
-        :param own_share: the share of the inducing points that each of these layers has for itself,
-            from 0 to less than 1.
+        :param own_share: the share of the inducing points that each layer with global ones has for
+            itself, from 0 to less than 1; the last layer and "full" ones, too.
         :param num_inducing: largest number of inducing points; at most one per different row.
         :param kernel: see :func:`gpflow_gi.architectures.build_deep_gp`; by default a squared
             exponential with one lengthscale per input.

@@ -196,12 +196,21 @@ def test_in_pipelines_and_searches(waves):
 QUICK = {"steps": 2, "num_inducing": 10, "num_posterior_samples": 2, "random_state": 0}
 
 
+def test_classifiers_take_forms(rings):
+    X, labels = rings
+    deep = DeepGPClassifier(**QUICK, shared_precision=False, own_share=0.5).fit(X, labels)
+    network = BNNClassifier((3,), **QUICK, shared_precision=False).fit(X, labels)
+    posteriors = [model.model_.layers[0].posterior for model in (deep, network)]
+    assert not any(posterior.shared for posterior in posteriors) and posteriors[0].num_own == 5
+
+
 def test_forms_of_global_inducing_points_are_those_of_the_builders(waves):
     X, y = waves
     form = {"shared_precision": False, "whiten": True, "own_share": 0.4}
     estimator = DeepGPRegressor(**QUICK, **form).fit(X, y)
     posterior = estimator.model_.layers[0].posterior
     assert not posterior.shared and posterior.whiten and posterior.num_own == 4
+    assert estimator.model_.layers[-1].posterior.num_own == 4
     rows = ((values - values.mean(axis=0)) / values.std(axis=0) for values in (X, y[:, None]))
     built = build_deep_gp(*rows, num_inducing=10, **form)
     assert [v.shape for v in estimator.model_.variables] == [v.shape for v in built.variables]
@@ -209,7 +218,8 @@ def test_forms_of_global_inducing_points_are_those_of_the_builders(waves):
     assert not network.model_.layers[0].posterior.shared
     assert BNNRegressor((3,), **QUICK).fit(X, y).model_.layers[0].posterior.shared
     search = GridSearchCV(DeepGPRegressor(**QUICK), {"own_share": [0.0, 0.5]}, cv=2).fit(X, y)
-    assert search.best_params_["own_share"] in (0.0, 0.5)
+    num_own = search.best_estimator_.model_.layers[0].posterior.num_own
+    assert num_own == 10 * search.best_params_["own_share"]
     with pytest.raises(ValueError, match="own_share must be"):
         DeepGPRegressor(**QUICK, own_share=1.0).fit(X, y)
 
@@ -226,6 +236,8 @@ def test_estimators_that_know_no_forms_have_the_default_one(kind, waves):
     np.testing.assert_array_equal(read.predict(X), earlier.predict(X))
     np.testing.assert_array_equal(clone(read).fit(X, y).predict(X), earlier.predict(X))
     assert read.set_params(warm_start=True).fit(X, y).n_iter_ == 2
+    with pytest.raises(ValueError, match="With warm_start, shared_precision must be that of"):
+        read.set_params(shared_precision=False).fit(X, y)
 
 
 def test_tensorflow_is_imported_in_fit_and_not_before():

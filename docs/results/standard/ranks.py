@@ -2,7 +2,8 @@
 
 python docs/results/standard/ranks.py
 
-Reads what all_forms.py and five_layers.py read. Prints a table of docs/results/local-and-global.md.
+Reads what all_forms.py and five_layers.py read, and prints a table of
+docs/results/local-and-global.md.
 """
 
 import runpy
@@ -25,8 +26,6 @@ WORDS = {"elbo": "mean rank by bound", "log_density": "mean rank by test log den
 
 DEPTHS = {2: "two layers", 3: "three layers", 5: "five layers of mean zero"}
 
-FAMILIES = ("local", "global")
-
 NETWORK = "network"
 
 
@@ -35,13 +34,17 @@ def candidates(metric: str) -> pd.DataFrame:
 
     Groups are `gp`, `svgp`, deep GPs by inducing points and depth, and networks with a bound.
     """
-    table = pd.read_csv(HERE / "records.csv")
+    usual, lower = (pd.read_csv(HERE / name / "records.csv") for name in (".", "../rates"))
+    lower = lower[lower["budget"].str.contains("learning_rate=0.0075")]
+    table = pd.concat([usual, lower], ignore_index=True)
     table = table[(table["status"] == "done") & table["used"].eq(True)]
     table = table[table["split"].isin(SPLITS)]
     is_network = table["method"].str.startswith("bnn-") & ~table["method"].eq("bnn-laplace")
     table = table[table["method"].isin(["gp", "svgp"]) | is_network & table["elbo"].notna()]
     group = table["method"].where(~is_network, NETWORK)
-    table = table.assign(group=group, name=table["method"])
+    name_of = FORMS["name_of"]
+    names = [name_of(*row) for row in zip(table["method"], table["budget"], strict=True)]
+    table = table.assign(group=group, name=names)
     index = ["dataset", "group", "name"]
     found = [table.set_index([*index, "split"])[metric].unstack("split").dropna()]
     for depth, words in DEPTHS.items():
@@ -63,11 +66,11 @@ def best(metric: str) -> pd.DataFrame:
 def ranked(metric: str) -> Ranks:
     """Ranks of all groups by their means over five splits.
 
-    :raises TypeError: if they cannot be ranked, with the reason.
+    :raises ValueError: if they cannot be ranked, with the reason.
     """
     found = ranks(best(metric), METRICS[metric])
     if not isinstance(found, Ranks):
-        raise TypeError(found)
+        raise ValueError(found)
     return found
 
 
