@@ -1808,8 +1808,15 @@ def test_what_is_said_of_fresh_splits(forms):
     smaller = found.index[found["elbo"] < first.loc[found.index, "elbo"]]
     said += f" The leads on {listed(smaller)} are smaller than on the first five splits; those on"
     said += f" {listed(found.index.difference(smaller))} are larger. With four draws the lead on"
-    said += f" yacht is far smaller on the first five splits ({four.loc['yacht', 'elbo']:.4f}), and"
-    assert said in WORDS
+    said += f" yacht is far smaller on the first five splits ({four.loc['yacht', 'elbo']:.4f}); on"
+    some = forms.candidates(2, range(5, 13))["elbo"].loc["yacht"]
+    gap = some.loc[four.loc["yacht", "global"]] - some.loc[four.loc["yacht", "local"]]
+    said += (
+        f" splits 5 to 12, the first of these, it is {gap.mean():.4f} ± {gap.sem():.4f}, on four"
+    )
+    assert f"{said} of eight (p = {p_of_shared_rows(gap):.2f}), and the others have not" in WORDS
+    assert (gap > 0).sum() == 4 and len(gap) == 8
+    assert f"which chose nothing, it is [{gap.mean():.4f}, on four of eight]" in WORDS
     said = f"With two layers the mean test log density is higher on all {COUNTS[len(found)]}: p is "
     said += listed(f"{value:.2f} on {name}" for name, value in p["log_density"].items())
     assert f"{said}." in WORDS and all(found["log_density"] > 0)
@@ -2768,7 +2775,7 @@ def test_four_draws_a_step():
     gap = -two["elbo"][4].diff().iloc[1]
     said = f"The lead is then {gap.mean():.4f} ± {gap.sem():.4f}, on four of five (p ="
     before = -two["elbo"][1].diff().iloc[1].mean()
-    assert f"{said} {p_of_shared_rows(gap):.2f}), in place of {before:.4f}." in WORDS
+    assert f"{said} {p_of_shared_rows(gap):.2f}), in place of {before:.4f};" in WORDS
     assert (gap > 0).sum() == 4
     said = f"yacht by {means[0]:.3f} (global) and {means[1]:.3f} (local) in the mean, and those of"
     said += " two by {:.3f} and {:.3f}; on the first".format(*of_two.mean(axis=1))
