@@ -5,6 +5,7 @@ python docs/results/draws/table.py
 Reads records.csv here and in ../optimal-gp, and prints the tables of docs/results/training.md.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -36,31 +37,23 @@ def trials() -> pd.DataFrame:
     return table.loc[sorted({*zip(four["dataset"], four["method"], strict=True)})]
 
 
-def first_split_markdown() -> str:
-    """The table of the first split as the page has it."""
+def _markdown(table: pd.DataFrame, cell: Callable[[pd.Series], str]) -> str:
     heads = ["", "method", *(f"{words}, {n}" for words in METRICS.values() for n in DRAWS)]
     rows = [
-        [*index, *(f"{row[metric, n, 0]:.3f}" for metric in METRICS for n in DRAWS)]
-        for index, row in trials().iterrows()
+        [*index, *(cell(row[metric, n]) for metric in METRICS for n in DRAWS)]
+        for index, row in table.iterrows()
     ]
     return pipe_table(heads, rows, num_names=2)
+
+
+def first_split_markdown() -> str:
+    """The table of the first split as the page has it."""
+    return _markdown(trials(), lambda values: f"{values[0]:.3f}")
 
 
 def means_markdown() -> str:
     """The table of five splits as the page has it: means and standard errors."""
-    heads = ["", "method", *(f"{words}, {n}" for words in METRICS.values() for n in DRAWS)]
-    rows = [
-        [
-            *index,
-            *(
-                f"{row[metric, n].mean():.3f} ± {row[metric, n].sem():.3f}"
-                for metric in METRICS
-                for n in DRAWS
-            ),
-        ]
-        for index, row in trials().dropna().iterrows()
-    ]
-    return pipe_table(heads, rows, num_names=2)
+    return _markdown(trials().dropna(), lambda values: f"{values.mean():.3f} ± {values.sem():.3f}")
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ TRIED_LAST = "-own|four draws"
 """Forms that were tried where local inducing points were ahead in all others: a pattern."""
 
 NOT_FRESH = "four draws"
-"""Forms that have not been run on fresh splits: a pattern."""
+"""Forms that have not been run on all fresh splits: a pattern."""
 
 LEVEL = 0.001
 """Mean bounds per row that differ by less are level."""
