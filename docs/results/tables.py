@@ -58,7 +58,7 @@ def computed() -> dict[str, str]:
         "both in the best of the forms": forms.in_short(),
         "p is not corrected here for the number of sets.\n\n": forms.markdown(2),
         "Three layers in all forms with five splits:": forms.markdown(3),
-        "the best with one draw of the layers a step (other sets have not": forms.fresh_markdown(2),
+        "On them, the forms of [the table of two layers]": forms.fresh_markdown(2),
         "Three layers, in the forms of [their table]": forms.fresh_markdown(3),
         "ranks by bound and by test log density, 1 is the best of nine:": ranks.markdown(),
         "in the last column [bayesian_benchmarks]": forms.gains_markdown(),
