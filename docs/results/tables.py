@@ -99,6 +99,7 @@ def computed() -> dict[str, str]:
         "The bound per row of networks over five splits:": networks.markdown(
             networks.table_of("elbo")
         ),
+        "minus that of the best of the four posteriors:": networks.over_best_markdown(),
         "The test log density of networks over five splits:": networks.markdown(
             networks.table_of("log_density")
         ),

@@ -12,6 +12,7 @@ from gpflow.kernels import Kernel, MultioutputKernel, SquaredExponential
 from gpflow.likelihoods import Gaussian, Likelihood
 
 from ..core.validation import (
+    finite_array,
     is_one_of,
     non_negative_integer,
     numpy_seed,
@@ -61,6 +62,7 @@ def build_deep_gp(
     num_layers: int = 2,
     inference: Inference | Sequence[Inference] = "global",
     num_inducing: int = 100,
+    inducing_inputs: Any = None,
     hidden_dim: int | None = None,
     mean_function: Literal["linear", "zero"] = "linear",
     hidden_start: Literal["inputs", "targets"] = "inputs",
@@ -76,9 +78,9 @@ def build_deep_gp(
 ) -> DeepGP:
     """A deep Gaussian process whose start makes the first training step useful.
 
-    Inducing inputs are k-means centres of X. Hidden layers have the mean functions of Salimbeni &
-    Deisenroth (2017): the identity or, where the widths differ, a projection onto the leading
-    principal components or padding with zeros. Their pseudo-outputs start at zero, which keeps the
+    Inducing inputs start at k-means centres of X. Hidden layers have the mean functions of
+    Salimbeni & Deisenroth (2017): the identity or, where the widths differ, a projection onto the
+    leading principal components or padding with zeros. Their pseudo-outputs start at zero, which keeps the
     layer near that mean. The last layer starts as the regression onto the targets. With a Gaussian
     likelihood this start is exact: given the means of the hidden layers, the pseudo-outputs and
     the precision are those of the optimal q(u) (Titsias, 2009). The last layer has a full precision
@@ -109,6 +111,9 @@ def build_deep_gp(
         :class:`~gpflow_gi.posteriors.Optimal`, at the global inducing points, or at points of its
         own if all layers below have local ones. Each step then needs all rows.
     :param num_inducing: M, for every layer; at most the number of different rows of X.
+    :param inducing_inputs: initial inducing inputs, [M, D], in the units of X, instead of the
+        centres of k-means. There may be more of them than rows of X, and they may lie outside the
+        data. `num_inducing` is then ignored.
     :param hidden_dim: width of the hidden layers; that of their inputs, D, by default, but at most
         30.
     :param mean_function: of the hidden layers: "linear" for those above, which are skip
@@ -199,7 +204,10 @@ def build_deep_gp(
     num_inducing = positive_integer("num_inducing", num_inducing)
     if set(methods) == {"prior"}:
         num_inducing = 1  # no inducing points are kept
-    U = centres(X, num_inducing, seed)
+    if inducing_inputs is not None:
+        U = finite_array("inducing_inputs", inducing_inputs, (None, X.shape[1]))
+    else:
+        U = centres(X, num_inducing, seed)
     is_global = bool({"global", "full"} & set(methods))
     num_own = min(round(own_share * len(U)), len(U) - 1)
     if num_own and np.array_equal(U, np.unique(U, axis=0)):

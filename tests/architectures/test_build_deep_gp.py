@@ -262,6 +262,67 @@ def test_inducing_points_are_never_more_than_different_rows(rng):
     assert np.isfinite(model.elbo((X, Y), seed=0))
 
 
+@pytest.mark.parametrize("inference", ["global", "local"])
+def test_given_inducing_inputs_start_at_the_best_sparse_gp_there(inference, rng):
+    X, Y = table(rng)
+    Z = np.vstack([X[::2], X[:3] + 1.0])
+    model = gi.architectures.build_deep_gp(
+        X, Y, num_layers=1, inference=inference, inducing_inputs=Z.tolist()
+    )
+    held = model if inference == "global" else model.layers[0].posterior
+    np.testing.assert_array_equal(held.inducing_inputs, Z)
+    noise = float(model.likelihood.variance.numpy())
+    sgpr = gpflow.models.SGPR((X, Y), model.layers[0].kernel, Z, noise_variance=noise)
+    np.testing.assert_allclose(model.elbo((X, Y)), sgpr.elbo(), rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {"inference": "local"},
+        {"inference": ["local", "optimal"]},
+        {"inference": ["full", "optimal"], "own_share": 0.5},
+        {"latent_dim": 1, "whiten": True},
+        {"mean_function": "zero", "hidden_start": "targets"},
+    ],
+    ids=str,
+)
+def test_inducing_inputs_in_place_of_the_centres(form, rng):
+    """The centres themselves give the model that k-means gives."""
+    X, Y = table(rng, N=200)
+    build = gi.architectures.build_deep_gp
+    Z = build(X, Y, num_inducing=10).inducing_inputs.numpy()
+    theirs, ours = build(X, Y, num_inducing=10, **form), build(X, Y, inducing_inputs=Z, **form)
+    kept, given = (gpflow.utilities.parameter_dict(model) for model in (theirs, ours))
+    assert list(kept) == list(given)
+    for name in kept:
+        np.testing.assert_array_equal(kept[name], given[name])
+
+
+def test_there_may_be_more_inducing_inputs_than_rows(rng):
+    X, Y = table(rng, N=5)
+    Z = rng.normal(size=(12, 3))
+    model = gi.architectures.build_deep_gp(X, Y, inducing_inputs=Z)
+    np.testing.assert_array_equal(model.inducing_inputs, Z)
+    assert np.isfinite(model.elbo((X, Y), seed=0))
+
+
+@pytest.mark.parametrize(
+    "Z, said",
+    [
+        (np.zeros((4, 2)), r"inducing_inputs must have shape \[any, 3\]"),
+        (np.full((4, 3), np.nan), "inducing_inputs"),
+        ("centres", "inducing_inputs"),
+        (np.zeros((0, 3)), "inducing_inputs"),
+    ],
+    ids=["columns", "nan", "words", "empty"],
+)
+def test_wrong_inducing_inputs_are_refused(Z, said, rng):
+    with pytest.raises(ValueError, match=said):
+        gi.architectures.build_deep_gp(*table(rng), inducing_inputs=Z)
+
+
 def test_the_same_seed_gives_the_same_model_and_no_global_state_is_touched(rng):
     X, Y = table(rng, N=200)
     np.random.seed(3)

@@ -448,8 +448,9 @@ _add(
     "architectures",
     "build_deep_gp",
     _BUILDERS["build_deep_gp"],
-    {"X": X, "Y": Y},
+    {"X": X, "Y": Y, "inducing_inputs": X[:M]},
     {
+        "inducing_inputs": "array",
         "num_layers": COUNTS,
         "inference": CHOICES,
         "hidden_dim": COUNTS,
