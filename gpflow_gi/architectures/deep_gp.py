@@ -80,12 +80,13 @@ def build_deep_gp(
 
     Inducing inputs start at k-means centres of X. Hidden layers have the mean functions of
     Salimbeni & Deisenroth (2017): the identity or, where the widths differ, a projection onto the
-    leading principal components or padding with zeros. Their pseudo-outputs start at zero, which keeps the
-    layer near that mean. The last layer starts as the regression onto the targets. With a Gaussian
-    likelihood this start is exact: given the means of the hidden layers, the pseudo-outputs and
-    the precision are those of the optimal q(u) (Titsias, 2009). The last layer has a full precision
-    matrix, since an inducing point summarises many rows that it shares with others; hidden layers
-    have a diagonal one. Local and full layers start with the same Gaussians q(z) as global ones.
+    leading principal components or padding with zeros. Their pseudo-outputs start at zero, which
+    keeps the layer near that mean. The last layer starts as the regression onto the targets. With a
+    Gaussian likelihood this start is exact: given the means of the hidden layers, the
+    pseudo-outputs and the precision are those of the optimal q(u) (Titsias, 2009). The last layer
+    has a full precision matrix, since an inducing point summarises many rows that it shares with
+    others; hidden layers have a diagonal one. Local and full layers start with the same Gaussians
+    q(z) as global ones.
 
     The start is near the solution of a single layer. KL warm-up (``kl_warmup`` of
     :func:`gpflow_gi.fit`) over the first quarter or third of the steps helps training to leave it.
