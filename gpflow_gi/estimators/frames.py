@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..datasets.cells import is_numeric
 from ..datasets.kinds import find_kinds
 from ..datasets.new_rows import FrameCells, problems_of
@@ -19,10 +21,17 @@ if TYPE_CHECKING:
 def needs_preprocessing(X: Any, preprocess: str) -> bool:
     """True for a data frame with columns that are neither numbers nor objects that are numbers.
 
-    :raises ValueError: if its columns have no names by which they could be preprocessed.
+    :raises ValueError: if its columns have no names by which they could be preprocessed, or if it
+        is not of pandas.
     """
     if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
         return False
+    if not hasattr(X.columns, "is_unique"):  # of polars, whose columns are a list
+        if preprocess != "median" and np.asarray(X).dtype.kind in "biuf":
+            return False  # scikit-learn takes it as an array, with names
+        raise ValueError(
+            "X has columns to be preprocessed, which takes a data frame of pandas: X.to_pandas()."
+        )
     are_texts = [isinstance(name, str) for name in X.columns]
     if any(are_texts) and not (all(are_texts) and X.columns.is_unique):
         return False  # scikit-learn says what is wrong with them

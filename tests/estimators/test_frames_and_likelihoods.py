@@ -354,6 +354,33 @@ def test_a_frame_without_names_is_preprocessed_by_none():
             BNNRegressor((4,), preprocess="median", **SMALL).fit(wrong, y)
 
 
+class OtherFrame:
+    """A data frame as polars has them: its columns are a list, and it is an array of numbers."""
+
+    def __init__(self, columns):
+        self.columns, self._values = list(columns), np.column_stack(list(columns.values()))
+        self.shape = self._values.shape
+        self.dtypes = [np.asarray(column).dtype for column in columns.values()]
+
+    def __len__(self):
+        return len(self._values)
+
+    def __array__(self, dtype=None, copy=None):
+        return self._values.astype(dtype or self._values.dtype)
+
+
+def test_a_frame_that_is_not_of_pandas():
+    y = np.arange(N)
+    numbers = OtherFrame({"a": np.linspace(-1.0, 1.0, N), "b": np.linspace(0.0, 1.0, N) ** 2})
+    model = BNNRegressor((4,), **SMALL).fit(numbers, y)
+    expected = BNNRegressor((4,), **SMALL).fit(np.asarray(numbers), y)
+    np.testing.assert_array_equal(model.predict(numbers), expected.predict(np.asarray(numbers)))
+    texts = OtherFrame({"a": y.astype(object), "b": np.resize(["u", "v"], N)})
+    for frame, preprocess in ((numbers, "median"), (texts, "auto")):
+        with pytest.raises(ValueError, match=r"takes a data frame of pandas: X.to_pandas\(\)"):
+            BNNRegressor((4,), preprocess=preprocess, **SMALL).fit(frame, y)
+
+
 @pytest.mark.slow
 def test_a_warm_start_refuses_what_the_model_is_not_built_with():
     X, y = np.linspace(-1.0, 1.0, N)[:, None], np.linspace(-1.0, 1.0, N) ** 3
