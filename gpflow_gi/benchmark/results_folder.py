@@ -21,6 +21,8 @@ def check_results_folder(path: Path, files: Collection[str]) -> None:
         is taken for earlier results, which may be replaced.
     :raises ResultsFolderError: if there is something else at `path`, or no permission to write.
     """
+    if path.is_symlink() and not path.exists():
+        raise ResultsFolderError(f"{path} is a link to nothing: choose another folder with --out.")
     path = path.resolve()
     if path.is_dir():
         ours = {*files, *map(_part, files)}

@@ -174,6 +174,16 @@ def _others(settings: Settings) -> str:
     return f"with --model {settings.model}: {names}"
 
 
+def saved_in(out: Path, save: Path | None) -> list[str]:
+    """Names of what --save has put, or will put, into the folder of results."""
+    if save is None:
+        return []
+    out, save = out.resolve(), save.resolve()
+    if save == out:
+        return [path.name for path in out.glob("*.gi")]
+    return [save.relative_to(out).parts[0]] if out in save.parents else []
+
+
 def _settings(options: argparse.Namespace) -> Settings:
     """The settings from the options.
 
@@ -262,7 +272,7 @@ def run(options: argparse.Namespace) -> int:
     out = options.out or Path("gpflow-gi-results", known or table_name(options.data))
     try:
         train, test = _rows(options, known, settings)
-        check_results_folder(out, FILES)
+        check_results_folder(out, [*FILES, *saved_in(out, options.save)])
         if options.save:
             check_writable(options.save)
         _check_task(train.task, settings)

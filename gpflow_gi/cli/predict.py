@@ -172,6 +172,8 @@ def _write_csv(file: IO[bytes], parts: Iterator[pd.DataFrame]) -> None:
     from gpflow_gi.core.formulas import safe
 
     def cell(text: Any) -> Any:
+        if not isinstance(text, str):
+            return text
         try:
             float(text)
             return text  # a number that was kept, such as -1

@@ -181,7 +181,7 @@ def finite_array(
 
     :param shape: the required shape; None leaves a dimension, or all of it, free.
     :param images: accept [rows, H, W, C] too, whatever `shape` is.
-    :param own_type: keep the type of floats, and convert all others to float64.
+    :param own_type: keep float32 and float64, and convert all others to float64.
     :param infinite: accept infinity; NaN is never accepted.
     :param empty: accept an array without entries.
     :raises ValueError: if it is not numeric (see :func:`real_array`), is empty, has another shape,
@@ -196,9 +196,9 @@ def finite_array(
         import gpflow  # imported here, so that code for NumPy alone does not wait for TensorFlow
 
         return _finite(name, array, gpflow.default_float())
-    # Few functions support NumPy's long doubles.
-    is_short = array.dtype.kind == "f" and array.dtype.itemsize <= 8
-    return _finite(name, array, array.dtype if is_short else np.float64, infinite)
+    # Few functions support NumPy's long doubles, and squares of half floats overflow at 65504.
+    is_usual = array.dtype.kind == "f" and 4 <= array.dtype.itemsize <= 8
+    return _finite(name, array, array.dtype if is_usual else np.float64, infinite)
 
 
 finite_floats = partial(finite_array, own_type=True)

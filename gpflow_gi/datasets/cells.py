@@ -41,7 +41,7 @@ DATES = (
 )
 """The forms of dates."""
 
-_NANOSECONDS = 86400e9
+_MICROSECONDS = 86400e6
 """In a day."""
 
 
@@ -110,9 +110,9 @@ def are_texts(cells: pd.Series) -> bool:
 
 def are_nested(cells: pd.Series) -> bool:
     """True if some cells are lists or records, as files of Parquet have them."""
-    if cells.dtype != object:
-        return False
-    return any(isinstance(cell, list | tuple | dict | np.ndarray) for cell in cells)
+    if cells.dtype != object:  # cells of a type that Arrow gives are alike
+        cells = cells.dropna().iloc[:1]
+    return any(isinstance(cell, list | tuple | dict | set | np.ndarray) for cell in cells)
 
 
 def hold(cells: pd.Series, character: str) -> bool:
@@ -159,8 +159,9 @@ def days(cells: pd.Series, form: str) -> Array:
     dates = pd.to_datetime(texts, format=form, errors="coerce", utc=True)
     known = dates.notna().to_numpy()
     values = np.full(len(different) + 1, np.nan)
-    exact = dates[known].dt.as_unit("ns").astype("int64").to_numpy()
-    values[:-1][known] = exact / _NANOSECONDS
+    # Nanoseconds end in 2262; some tables have 9999-12-31 where there is no date.
+    exact = dates[known].dt.as_unit("us").astype("int64").to_numpy()
+    values[:-1][known] = exact / _MICROSECONDS
     return values[places]
 
 

@@ -102,6 +102,7 @@ class FrameCells:
     frame: pd.DataFrame
     path: str = "X"
     separator: None = None
+    missing: tuple[str, ...] = ("",)
 
     def cells(self) -> tuple[pd.DataFrame, NDArray[np.intp]]:
         """Texts of the cells, and the numbers of rows, counted from 0 as by X.iloc."""
@@ -218,6 +219,7 @@ def wrong_cells(
     """[n], True for cells that cannot be used."""
     missing = raw.isna().to_numpy()
     if column.kind == CATEGORY:
+        missing = column.is_missing(values.to_numpy())  # blank texts are, too
         unknown = ~values.isin([*column.categories, ""]).to_numpy()
         found = unknown & (not allow_unknown)
     else:

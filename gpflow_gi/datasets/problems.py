@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ..core.validation import shown
 from .errors import DataError
-from .table_files import MISSING
 
 _MOST = 20
 """Largest number of problems in a message."""
@@ -42,6 +41,10 @@ class Place(Protocol):
     def path(self) -> Any: ...
     @property
     def separator(self) -> str | None: ...
+    @property
+    def missing(self) -> Sequence[str]:
+        """Texts of cells that stand for missing values."""
+
     def cells(self) -> tuple[Any, NDArray[np.intp]]:
         """The cells as texts, and the numbers of their lines or rows."""
 
@@ -65,7 +68,7 @@ def refuse(file: Place, problems: Sequence[Problem], target: str) -> None:
             continue
         first, count = int(np.argmax(problem.rows)), int(problem.rows.sum())
         text = str(cells[problem.column].iloc[first]).strip()
-        what, remedy = _wrong(text, problem.text)
+        what, remedy = _wrong(text, problem.text, file.missing)
         if count > 1:
             what += f", and so are {count - 1} more of {len(problem.rows)}"
         said.append(f"{where} {lines[first]}, column {shown(problem.column)}: {what}")
@@ -85,9 +88,9 @@ def refuse(file: Place, problems: Sequence[Problem], target: str) -> None:
     )
 
 
-def _wrong(text: str, otherwise: str) -> tuple[str, str]:
+def _wrong(text: str, otherwise: str, missing: Sequence[str]) -> tuple[str, str]:
     """The fault of a cell, and its remedy."""
-    if text in MISSING:
+    if text in missing:
         return "the value is missing" + (f" ({text!r})" if text else ""), "fill it in"
     if _is_infinite(text):
         return f"the value {text!r} is infinite", "correct it"

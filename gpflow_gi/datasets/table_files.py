@@ -73,6 +73,11 @@ class TableFile:
     names: tuple[str, ...]
     separator: str | None
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Texts of cells that stand for missing values; those of Parquet are what they say."""
+        return ("",) if self.separator is None else MISSING
+
     @classmethod
     def open(cls, path: Path) -> TableFile:
         """Find the names of the columns and the separator.

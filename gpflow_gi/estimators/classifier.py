@@ -39,6 +39,8 @@ class Classifier(ClassifierMixin, Estimator):
         """
         refuse_masked("X", X)
         refuse_masked("y", y, "labels")
+        if hasattr(y, "isna") and np.any(y.isna()):  # scikit-learn cannot compare pandas' NA
+            raise ValueError("y holds missing labels: leave their rows out.")
         X, y, weights = self._weighted(X, y, sample_weight)
         X, y = self._checked(X, y, weights)
         _check_types(y)

@@ -164,6 +164,7 @@ def test_a_p_value_by_hand():
     t = 0.18 / (0.1923538 * (1 / 5 + 1 / 9) ** 0.5)
     assert p_of_shared_rows(gaps) == pytest.approx(2 * stats.t.sf(t, 4), rel=1e-5)
     assert p_of_shared_rows(gaps) > stats.ttest_1samp(gaps, 0.0).pvalue
+    assert p_of_shared_rows([0.0, 0.0, 0.0]) == 1.0
 
 
 def test_of_one_common_split_nothing_can_be_told():

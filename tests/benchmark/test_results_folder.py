@@ -8,6 +8,7 @@ from gpflow_gi.benchmark.results_folder import (
     check_results_folder,
     results_folder,
 )
+from gpflow_gi.cli.compare import saved_in
 
 FILES = ("results.json", "figure.png")
 
@@ -117,3 +118,21 @@ def test_a_full_disk_is_said_before_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.mkdtemp", full)
     with pytest.raises(ResultsFolderError, match="No space left on device"):
         check_results_folder(tmp_path / "out", FILES)
+
+
+def test_a_link_to_nothing_is_refused(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ResultsFolderError, match="is a link to nothing: choose another folder"):
+        check_results_folder(tmp_path / "link", FILES)
+
+
+@pytest.mark.parametrize("below", ["", "models", "models/of today"])
+def test_models_may_be_saved_among_results(tmp_path, below):
+    """The same command again replaces what it has written."""
+    out, save = tmp_path / "results", tmp_path / "results" / below
+    save.mkdir(parents=True)
+    (save / "dgp-global.gi").write_text("a model")
+    check_results_folder(out, [*FILES, *saved_in(out, save)])
+    with pytest.raises(ResultsFolderError, match="is not a folder of results"):
+        check_results_folder(out, [*FILES, *saved_in(out, None)])
+    assert saved_in(out, tmp_path / "elsewhere") == []

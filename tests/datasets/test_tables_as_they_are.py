@@ -1,6 +1,7 @@
 """Files as people have them: separators, decimal commas, dates, categories, missing values."""
 
 import bz2
+import datetime
 import gzip
 import io
 import lzma
@@ -12,7 +13,8 @@ import pandas as pd
 import pytest
 
 from gpflow_gi.datasets import DataError, read_csv
-from gpflow_gi.datasets.new_rows import NewRows
+from gpflow_gi.datasets.new_rows import NewRows, typed_rows
+from gpflow_gi.estimators.frames import learn
 
 TABLE = "a,b,y\n1,2.5,3\n4,5,6\n7,8,10\n"
 X, Y = [[1, 2.5], [4, 5], [7, 8]], [[3], [6], [10]]
@@ -347,3 +349,46 @@ def test_a_large_table_is_not_read_cell_by_cell(csv, monkeypatch):
     pd.DataFrame(values, columns=list("aby")).to_csv(text, index=False)
     table = read_csv(csv(text.getvalue()), "y")
     np.testing.assert_allclose(np.hstack([table.X, table.Y]), values, rtol=1e-11)
+
+
+# What tables of other programs hold
+
+
+def test_dates_far_from_now(csv):
+    """9999-12-31 stands for no date in many tables; nanoseconds end in 2262."""
+    table = read_csv(csv("d,y\n1970-01-02,1\n9999-12-31,2\n1500-01-01 12:00,3\n"), "y")
+    epoch = datetime.date(1970, 1, 1)
+    days = [(one - epoch).days for one in (datetime.date(9999, 12, 31), datetime.date(1500, 1, 1))]
+    np.testing.assert_array_equal(table.X[:, 0], [1, days[0], days[1] + 0.5])
+
+
+def test_dates_have_the_days_that_nanoseconds_give(csv):
+    texts = ["2024-02-29 13:59:58", "1969-12-31 00:00:01", "2262-01-01 23:59:59"]
+    table = read_csv(csv("d,y\n" + "".join(f"{text},{i}\n" for i, text in enumerate(texts))), "y")
+    exact = [pd.Timestamp(text).as_unit("ns").value / 86400e9 for text in texts]
+    np.testing.assert_array_equal(table.X[:, 0], exact)
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_blank_cells_of_categories_in_frames(blank):
+    frame = pd.DataFrame({"c": ["a", blank, "b"]})
+    with pytest.raises(DataError, match=r"X, row 1, column 'c': the value is missing; fill it in"):
+        learn(frame, False)
+    inputs, preprocessing = learn(frame, True)
+    assert preprocessing.columns[0].categories == ("", "a", "b") and inputs.shape == (3, 3)
+
+
+def test_texts_of_frames_are_what_they_say():
+    """In a CSV file "none" stands for a missing value; in a frame it is a text."""
+    _, preprocessing = learn(pd.DataFrame({"c": ["a", "b", "NA"]}), False)
+    with pytest.raises(DataError, match="'none' is not one of the categories in training"):
+        typed_rows(pd.DataFrame({"c": ["none"]}), preprocessing)
+    assert len(typed_rows(pd.DataFrame({"c": ["NA"]}), preprocessing)) == 1
+
+
+def test_cells_that_hold_several_values():
+    pa = pytest.importorskip("pyarrow", reason="the extra `parquet` is not installed")
+    lists = pd.Series([None, [1, 2], [3]], dtype=pd.ArrowDtype(pa.list_(pa.int64())))
+    for cells in (pd.Series([{1, 2}, {3}, {1}]), lists):
+        with pytest.raises(DataError, match="'c': lists or records, from which no inputs are made"):
+            learn(pd.DataFrame({"c": cells}), False)

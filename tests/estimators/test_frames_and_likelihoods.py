@@ -381,6 +381,12 @@ def test_a_frame_that_is_not_of_pandas():
             BNNRegressor((4,), preprocess=preprocess, **SMALL).fit(frame, y)
 
 
+def test_missing_labels_are_refused():
+    y = pd.Series([None, *np.resize(["a", "b"], N - 1)], dtype="string")
+    with pytest.raises(ValueError, match="y holds missing labels: leave their rows out"):
+        DeepGPClassifier(1, **SMALL).fit(np.linspace(-1.0, 1.0, N)[:, None], y)
+
+
 @pytest.mark.slow
 def test_a_warm_start_refuses_what_the_model_is_not_built_with():
     X, y = np.linspace(-1.0, 1.0, N)[:, None], np.linspace(-1.0, 1.0, N) ** 3

@@ -260,3 +260,10 @@ def test_lists_and_tensors_are_taken_as_arrays_are(dtype):
         lists = (values.tolist() for values in (Y, MEAN, VARIANCE))
         np.testing.assert_array_equal(measure(*lists), expected)
     assert metrics.rmse([0, 2], [1, 1]) == 1.0
+
+
+def test_half_floats_do_not_overflow():
+    """Squares of numbers from 256 on are infinite in float16."""
+    y, mean, variance = (np.array(value, np.float16) for value in ([300.0], [[0.0]], [[4.0]]))
+    density = metrics.mixture_log_density(y, mean, variance)
+    np.testing.assert_allclose(density, stats.norm.logpdf(300.0, 0.0, 2.0), rtol=1e-12)

@@ -1,5 +1,6 @@
 """Models with the columns of their tables: the same predictions from a file, in its units."""
 
+import datetime
 import io
 import json
 import zipfile
@@ -221,6 +222,22 @@ def test_parquet(file, folder, frame, model):
     assert run(file, "--data", folder / "new.parquet", "--out", folder / "p.parquet") == 0
     found = pd.read_parquet(folder / "p.parquet")
     pd.testing.assert_frame_equal(found, model.predict(frame), rtol=1e-12)
+
+
+def test_cells_of_parquet_are_kept_in_a_csv_file(file, folder, frame):
+    pytest.importorskip("pyarrow", reason="the extra `parquet` is not installed")
+    kept = {
+        "when": pd.date_range("2020-01-01", periods=N),
+        "day": [datetime.date(2020, 1, 1)] * N,
+        "none": [None] * N,
+        "list": [[1, 2]] * N,
+    }
+    frame.assign(**kept).to_parquet(folder / "kept.parquet")
+    options = ["--data", folder / "kept.parquet", "--out", folder / "kept.csv"]
+    assert run(file, *options, "--keep", ",".join(kept)) == 0
+    found = pd.read_csv(folder / "kept.csv", parse_dates=["when"])
+    assert list(found["when"]) == list(kept["when"]) and found["none"].isna().all()
+    assert set(found["day"]) == {"2020-01-01"} and set(found["list"]) == {"[1 2]"}
 
 
 def wrong(capsys, *arguments):

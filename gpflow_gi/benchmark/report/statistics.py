@@ -191,12 +191,14 @@ def p_of_shared_rows(gaps: Any) -> float:
     Machine Learning 52, 2003): the variance of the mean is that of independent splits
     times 1 + n r, with r rows for testing to one for training.
 
-    :param gaps: differences, [n].
+    :param gaps: differences, [n]. If all are zero, p is 1.
     :raises ValueError: if there are fewer than 2, or one is not finite.
     """
     gaps = pd.Series(gaps, dtype=float)
     if len(gaps) < 2 or not np.isfinite(gaps).all():
         raise ValueError(f"The test takes at least 2 finite differences, but gets {list(gaps)}.")
+    if not gaps.any():
+        return 1.0
     t = gaps.mean() / (gaps.sem() * factor_of_shared_rows(len(gaps)))
     return float(2.0 * stats.t.sf(abs(t), len(gaps) - 1))
 
