@@ -114,7 +114,8 @@ def build_deep_gp(
     :param num_inducing: M, for every layer; at most the number of different rows of X.
     :param inducing_inputs: initial inducing inputs, [M, D], in the units of X, instead of the
         centres of k-means. There may be more of them than rows of X, and they may lie outside the
-        data. `num_inducing` is then ignored.
+        data. `num_inducing` is then ignored. With `own_share` the last of them are the layers' own;
+        if they are sorted, some at random.
     :param hidden_dim: width of the hidden layers; that of their inputs, D, by default, but at most
         30.
     :param mean_function: of the hidden layers: "linear" for those above, which are skip
@@ -149,7 +150,7 @@ def build_deep_gp(
     :param missing: "ignore" if NaN in Y stands for an output that was not observed; see
         :class:`~gpflow_gi.models.DeepGP`. The start then takes its column's mean.
     :param num_samples: S, the number of samples of the bound in training.
-    :param seed: for k-means, an integer from 0 to 2^32 - 1.
+    :param seed: for k-means and a choice of own points, an integer from 0 to 2^32 - 1.
     :return: the model, not trained yet.
     :raises ValueError: if an argument has the wrong shape, is not finite or not positive, or is
         unknown, if a kernel does not fit its layer, or if its matrix at the inducing points
@@ -207,12 +208,14 @@ def build_deep_gp(
         num_inducing = 1  # no inducing points are kept
     if inducing_inputs is not None:
         U = finite_array("inducing_inputs", inducing_inputs, (None, X.shape[1]))
+        if set(methods) == {"prior"}:
+            U = U[:1]
     else:
         U = centres(X, num_inducing, seed)
     is_global = bool({"global", "full"} & set(methods))
     num_own = min(round(own_share * len(U)), len(U) - 1)
-    if num_own and np.array_equal(U, np.unique(U, axis=0)):
-        # All rows are sorted: the first and the last ones lie apart.
+    if num_own and np.array_equal(U, U[np.lexsort(U.T[::-1])]):
+        # All points are sorted: the first and the last ones lie apart.
         U = U[np.random.default_rng(seed).permutation(len(U))]
     layers: list[Any] = []
     F, Z = X, U  # rows and inducing points below a layer, if every layer were its mean

@@ -300,6 +300,16 @@ def test_inducing_inputs_in_place_of_the_centres(form, rng):
         np.testing.assert_array_equal(kept[name], given[name])
 
 
+def test_own_points_of_sorted_inducing_inputs_lie_everywhere(rng):
+    X = np.linspace(-1.0, 1.0, 40)[:, None]
+    Z = np.sort(np.r_[0.0, np.linspace(-1.0, 1.0, 19)])[:, None]  # one of them twice
+    model = gi.architectures.build_deep_gp(X, np.sin(X), inducing_inputs=Z, own_share=0.5)
+    left = model.inducing_inputs.numpy()
+    assert len(left) == 10 and left.min() < 0 < left.max()
+    own = model.layers[0].posterior.inducing_inputs.numpy()
+    np.testing.assert_array_equal(np.sort(np.vstack([left, own]), axis=0), Z)
+
+
 def test_there_may_be_more_inducing_inputs_than_rows(rng):
     X, Y = table(rng, N=5)
     Z = rng.normal(size=(12, 3))
