@@ -204,14 +204,12 @@ def build_deep_gp(
         kernels = _kernels_of_layers(kernel, input_dims)
 
     num_inducing = positive_integer("num_inducing", num_inducing)
-    if set(methods) == {"prior"}:
-        num_inducing = 1  # no inducing points are kept
     if inducing_inputs is not None:
         U = finite_array("inducing_inputs", inducing_inputs, (None, X.shape[1]))
-        if set(methods) == {"prior"}:
-            U = U[:1]
-    else:
-        U = centres(X, num_inducing, seed)
+        num_inducing = len(U)
+    if set(methods) == {"prior"}:
+        num_inducing = 1  # no inducing points are kept
+    U = centres(X, num_inducing, seed) if inducing_inputs is None else U[:num_inducing]
     is_global = bool({"global", "full"} & set(methods))
     num_own = min(round(own_share * len(U)), len(U) - 1)
     if num_own and np.array_equal(U, U[np.lexsort(U.T[::-1])]):

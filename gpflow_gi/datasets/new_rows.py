@@ -217,12 +217,12 @@ def wrong_cells(
     column: Column, raw: pd.Series, values: pd.Series, impute: bool, allow_unknown: bool
 ) -> Any:
     """[n], True for cells that cannot be used."""
-    missing = raw.isna().to_numpy()
     if column.kind == CATEGORY:
         missing = column.is_missing(values.to_numpy())  # blank texts are, too
         unknown = ~values.isin([*column.categories, ""]).to_numpy()
         found = unknown & (not allow_unknown)
     else:
+        missing = raw.isna().to_numpy()
         found = ~np.isfinite(values.to_numpy()) & ~missing
     return found | (missing & (not impute))
 

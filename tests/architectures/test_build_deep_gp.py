@@ -318,6 +318,13 @@ def test_there_may_be_more_inducing_inputs_than_rows(rng):
     assert np.isfinite(model.elbo((X, Y), seed=0))
 
 
+def test_layers_of_the_prior_do_nothing_with_inducing_inputs(rng):
+    X, Y = table(rng)
+    Z = np.vstack([np.zeros(3), np.full((3, 3), 1e200)])  # no factor of the kernel matrix
+    model = gi.architectures.build_deep_gp(X, Y, inference="prior", inducing_inputs=Z)
+    assert model.inducing_inputs is None and np.isfinite(model.elbo((X, Y), seed=0))
+
+
 @pytest.mark.parametrize(
     "Z, said",
     [
