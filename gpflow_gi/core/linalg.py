@@ -70,9 +70,14 @@ def root_of_any(covariance: tf.Tensor) -> tf.Tensor:
     """A matrix R with R R^T = covariance, which may be singular: [..., P, P].
 
     For draws: its gradient is wrong where eigenvalues repeat, and infinite where one is zero.
+    Of a matrix that is not finite, R is NaN.
     """
-    values, vectors = tf.linalg.eigh(covariance)
-    return vectors * tf.sqrt(tf.maximum(values, 0.0))[..., None, :]
+    finite = tf.reduce_all(tf.math.is_finite(covariance), axis=[-2, -1], keepdims=True)
+    # eigh raises an error where a matrix is not finite, and a caller says better what is wrong.
+    identity = tf.eye(tf.shape(covariance)[-1], dtype=covariance.dtype)
+    values, vectors = tf.linalg.eigh(tf.where(finite, covariance, identity))
+    root = vectors * tf.sqrt(tf.maximum(values, 0.0))[..., None, :]
+    return tf.where(finite, root, tf.constant(np.nan, root.dtype))
 
 
 MOST_ENTRIES = 2**25

@@ -101,7 +101,9 @@ def hessian_of(function: Callable[[tf.Tensor], tf.Tensor], theta: tf.Tensor) -> 
                 inner.watch(theta)
                 value = function(theta[None])[0]
             gradient = inner.gradient(value, theta)
-        rows = outer.jacobian(gradient, theta)
+        # A loop: of all rows at once TensorFlow makes batches of small products, which in float32
+        # end TensorFlow 2.21 on some machines, and which take longer.
+        rows = outer.jacobian(gradient, theta, experimental_use_pfor=False)
         return 0.5 * (rows + tf.transpose(rows))
 
     return compute(theta)

@@ -30,7 +30,7 @@ class Mixture(DensityPosterior):
     """
 
     def __init__(self, components: Sequence[WeightPosterior], *, num_samples: int = 1) -> None:
-        """Put components together.
+        """Put components together; from then on, they share one copy of the network.
 
         :param components: posteriors over the weights of one network.
         :param num_samples: S, the default number of samples.
@@ -56,6 +56,17 @@ class Mixture(DensityPosterior):
             _check_same_network(components[0].network, component.network, i)
         super().__init__(components[0].network, num_samples=num_samples)
         self.components = list(components)
+        self.share_network()
+
+    def share_network(self) -> None:
+        """Let all components use the network of this mixture.
+
+        Otherwise training would change the likelihood of one copy, and count its prior for each.
+        """
+        for component in self.components:
+            component.network = self.network
+            if isinstance(component, Mixture):
+                component.share_network()
 
     @property
     def has_density(self) -> bool:  # type: ignore[override]

@@ -326,7 +326,7 @@ def _with_draws(model: DeepGP, values: Sequence[Any]) -> DeepGP:
     for layer, own in zip(copied.layers, values, strict=True):
         Z: Parameter = layer.posterior.inducing_inputs
         layer.posterior = RecordedInducing(Z, own)
-        gpflow.set_trainable(layer.posterior.inducing_inputs, Z.trainable)
+        layer.posterior.inducing_inputs = Z  # with its prior and transform
     return copied
 
 

@@ -164,11 +164,6 @@ def variational(
             f"The bound is NaN or infinite at step {first}. Lower the learning rate, or "
             "standardise the data."
         )
-    if trained is not None and isinstance(q, Mixture):
-        for component in q.components:  # each with a copy of the network
-            copies = component.network.likelihood.trainable_variables
-            for copy, variable in zip(copies, trained.trainable_variables, strict=True):
-                copy.assign(variable)
     return Variational(q, objective, time.perf_counter() - started)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.json_file import versions
 from ..core.validation import check_float_type, file_path
+from ..inference import Mixture
 from ..models import Predictive
 from ..models.predictive import check_predictive
 from . import archive
@@ -154,6 +155,8 @@ def read(
         if not isinstance(model, Predictive):
             raise LookupError(f"it holds a {type(model).__name__}")
         check_model(model)
+        if isinstance(model, Mixture):  # in files of earlier versions each part has a copy
+            model.share_network()
         return model, architecture
     except TooLargeError as error:
         raise LoadError(f"{path} is not read: {error}.") from None

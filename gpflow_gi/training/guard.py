@@ -152,7 +152,9 @@ def _non_finite_quantity(
     if hasattr(model, "first_non_finite"):
         for part in steps.parts_of(step):
             # Of draws that share the rows this is another draw: it names a layer all the same.
-            found = model.first_non_finite(part.batch, num_samples=num_samples, seed=part.seed)
+            # Weights of rows, if any, are left out.
+            rows = part.batch[:2]
+            found = model.first_non_finite(rows, num_samples=num_samples, seed=part.seed)
             if found is not None:
                 return str(found)
     _, _, (expected_log_likelihood, kl) = steps.evaluate(step)

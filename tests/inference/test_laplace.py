@@ -27,6 +27,10 @@ def curved(rng, likelihood, P=1, prior=None):
     return DeepGP(layers, likelihood, num_data=N)
 
 
+def normal():
+    return gpflow.likelihoods.Gaussian(NOISE)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ggn", "hessian"])
 def test_for_one_layer_it_is_the_exact_posterior(network, data, kind):  # noqa: F811
@@ -123,6 +127,20 @@ def test_the_hessian_is_that_of_finite_differences(rng):
     expected = -(gradient(theta + steps) - gradient(theta - steps)) / 2e-5
     found = curvature.hessian(log_joint, theta) + curvature.prior_hessian(log_joint, theta)
     np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
+
+
+def test_the_hessian_in_single_precision_is_that_in_double(rng):
+    """In products of its own choice, TensorFlow 2.21 crashed or returned numbers at random."""
+    X, Y = rng.normal(size=(24, D)), rng.normal(size=(24, 2))
+    theta = rng.normal(size=gi.inference.WeightSpace(curved(rng, normal(), P=2)).size)
+    found = []
+    for dtype in (np.float64, np.float32):
+        gpflow.config.set_default_float(dtype)
+        model = curved(rng, normal(), P=2)
+        rows = model.check_data((X.astype(dtype), Y.astype(dtype)))
+        log_joint = LogJoint(gi.inference.WeightSpace(model), model.likelihood, *rows)
+        found.append(curvature.hessian(log_joint, tf.constant(theta, dtype)).numpy())
+    np.testing.assert_allclose(found[1], found[0], atol=1e-5 * np.abs(found[0]).max())
 
 
 @pytest.mark.slow

@@ -276,3 +276,25 @@ def test_a_power_needs_independent_outputs(rng):
     gi.inference.sghmc_inducing(model, (X, Y), **settings)
     with pytest.raises(ValueError, match="outputs are independent"):
         gi.inference.sghmc_inducing(model, (X, Y), alpha=0.5, **settings)
+
+
+def test_priors_and_transforms_of_inducing_inputs_are_kept(data):
+    model = one_layer(data)
+    posterior = model.layers[0].posterior
+    posterior.inducing_inputs = gpflow.Parameter(
+        np.linspace(0.5, 2.0, M)[:, None],
+        transform=gpflow.utilities.positive(),
+        prior=tfp.distributions.Gamma(np.float64(2.0), np.float64(1.0)),
+    )
+    found = (
+        sghmc_inducing(
+            model, data, num_draws=2, num_chains=1, burn_in=2, steps=4, learning_rate=0.0
+        )
+        .model.layers[0]
+        .posterior.inducing_inputs
+    )
+    assert found is not posterior.inducing_inputs
+    assert found.trainable == posterior.inducing_inputs.trainable
+    assert found.transform.name == posterior.inducing_inputs.transform.name
+    assert float(found.log_prior_density()) == float(posterior.inducing_inputs.log_prior_density())
+    np.testing.assert_array_equal(found, posterior.inducing_inputs)

@@ -4,6 +4,7 @@ import gpflow
 import numpy as np
 import pytest
 import tensorflow as tf
+import tensorflow_probability as tfp
 from scipy.stats import multivariate_normal
 
 import gpflow_gi as gi
@@ -128,6 +129,42 @@ def test_a_mixture_has_the_density_of_its_components(network, rng, data):
     _, _, evidence = exact(data)
     ratios = np.exp(q.log_importance_weights(data, 20_000, seed=0).numpy() - evidence)
     assert abs(ratios.mean() - 1) < 5 * ratios.std() / np.sqrt(len(ratios))
+
+
+def mixtures(network, rng):
+    """A mixture, and a mixture of it and another posterior; the noise has a prior."""
+    network.likelihood.variance.prior = tfp.distributions.LogNormal(np.float64(0.0), 1.0)
+    _, kinds = gaussians(network, rng)
+    inner = Mixture([kinds["full"][0], kinds["diagonal"][0]])
+    return inner, Mixture([inner, kinds["square and diagonal"][0]])
+
+
+def check_shared(q):
+    """The network of a mixture is that of its components, and its prior counts once."""
+    for component in q.components:
+        assert component.network is q.network
+        if isinstance(component, Mixture):
+            check_shared(component)
+    np.testing.assert_allclose(q.log_prior_density(), q.network.log_prior_density(), rtol=1e-12)
+
+
+def test_components_of_a_mixture_share_its_network(network, rng, data, tmp_path):
+    _, q = mixtures(network, rng)
+    check_shared(q)
+    gi.fit(q, data, steps=5, learning_rate=0.05, progress=False)
+    assert q.likelihood.variance.numpy() != pytest.approx(NOISE, rel=1e-3)
+    for component in q.components:
+        assert component.likelihood.variance.numpy() == q.likelihood.variance.numpy()
+    Mixture(q.components)  # refuses networks that differ
+
+    # As in files of earlier versions, where each has a copy, of another noise after training.
+    for component in [*q.components, *q.components[0].components]:
+        component.network = gpflow.utilities.deepcopy(network)
+    gi.save(q, tmp_path / "model.gi")
+    loaded = gi.load(tmp_path / "model.gi")
+    check_shared(loaded)
+    assert loaded.likelihood.variance.numpy() == q.likelihood.variance.numpy()
+    assert float(loaded.elbo(data, 20, seed=0)) == float(q.elbo(data, 20, seed=0))
 
 
 def test_samples_are_taken_from_equal_parts_of_the_record(network, rng):

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 import gpflow_gi as gi
 from gpflow_gi.architectures import build_deep_gp
+from gpflow_gi.core import linalg
 from gpflow_gi.models import finite
 from tests.builders import random_data, random_deep_gp
 
@@ -188,3 +189,28 @@ def test_weights_without_a_bias_have_gradients_where_inputs_are_zero(inference, 
     layer = gi.layers.GPLayer(gpflow.kernels.Linear(), 1, gi.posteriors.Prior())
     model = gi.models.DeepGP([layer], gpflow.likelihoods.Bernoulli(), num_data=12)
     assert all(np.isfinite(gradient).all() for gradient in gradients(model, X, Y))
+
+
+@pytest.mark.parametrize("full_cov", [False, True])
+def test_draws_of_mixed_processes_are_checked_as_predictions_are(full_cov):
+    """The eigenvalues of a covariance that is NaN are an error of TensorFlow's."""
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    posterior = gi.posteriors.LocalInducing(X[:4], 1)
+    layer = gi.layers.GPLayer(gpflow.kernels.Matern52(), 2, posterior, mixing=[[1.0], [2.0]])
+    model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=6)
+    assert np.all(np.isfinite(model.predict_f_samples(X, 3, full_cov=full_cov, seed=0)))
+    layer.kernel.variance.unconstrained_variable.assign(np.nan)
+    with pytest.raises(ValueError, match="is NaN"):
+        model.predict_f_samples(X, 3, full_cov=full_cov, seed=0)
+
+
+def test_a_root_is_that_of_each_matrix():
+    """One that is not finite changes no other."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(3, 4, 2))  # singular
+    covariance = A @ np.swapaxes(A, 1, 2)
+    covariance[1, 2, 3] = np.inf
+    root = linalg.root_of_any(tf.constant(covariance)).numpy()
+    assert np.all(np.isnan(root[1]))
+    for i in (0, 2):
+        np.testing.assert_allclose(root[i] @ root[i].T, covariance[i], atol=1e-12)

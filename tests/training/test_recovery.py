@@ -226,3 +226,23 @@ def test_a_resumed_run_keeps_what_was_changed(tmp_path, build, scheduled):
     assert record.recoveries == expected.recoveries and len(record.recoveries) == 1
     assert record.reports[-1].learning_rate == expected.reports[-1].learning_rate
     assert [float(s) for s in jitter_scales(parts)] == [float(s) for s in jitter_scales(whole)]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.filterwarnings("ignore::gpflow_gi.training.RecoveryWarning")
+def test_bounds_of_weighted_rows_recover_as_the_others_do(weighted):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(12, 1)), rng.normal(size=(12, 1))
+    objective = gi.objectives.WeightedBound(np.ones(12)) if weighted else gi.objectives.Elbo()
+    with gpflow.config.as_context():
+        gpflow.config.set_default_jitter(1e-18)
+        layer = gi.layers.GPLayer(
+            gpflow.kernels.SquaredExponential(), 1, gi.posteriors.FullGaussian(6)
+        )
+        model = gi.models.DeepGP(
+            [layer], gpflow.likelihoods.Gaussian(0.1), num_data=12, inducing_inputs=np.zeros((6, 1))
+        )
+        record = gi.fit(model, (X, Y), steps=3, objective=objective, progress=False)
+    (recovery,) = record.recoveries
+    assert recovery.step == 1 and recovery.jitter > 1e-18
+    assert "layer 1 of 1 (GPLayer with FullGaussian)" in recovery.cause
