@@ -60,6 +60,7 @@ def refuse(file: Place, problems: Sequence[Problem], target: str) -> None:
         return
     cells, lines = file.cells() if any(p.rows is not None for p in problems) else (None, None)
     where = "line" if file.separator is not None else "row"
+    remove = f"remove the {where}"
     said, remedies = [], []
     for problem in problems:
         if problem.rows is None or cells is None or lines is None:
@@ -73,11 +74,11 @@ def refuse(file: Place, problems: Sequence[Problem], target: str) -> None:
             what += f", and so are {count - 1} more of {len(problem.rows)}"
         said.append(f"{where} {lines[first]}, column {shown(problem.column)}: {what}")
         is_target = problem.column == target
-        remedies += [remedy, "remove the line" if is_target else "remove the line, drop the column"]
+        remedies += [remedy, remove if is_target else f"{remove}, drop the column"]
         remedies += problem.remedies
     different = list(dict.fromkeys(remedies))
-    if "remove the line, drop the column" in different and "remove the line" in different:
-        different.remove("remove the line")
+    if f"{remove}, drop the column" in different and remove in different:
+        different.remove(remove)
     advice = f"{', '.join(different[:-1])} or {different[-1]}" if different[1:] else different[0]
     if len(said) == 1:
         raise DataError(f"{file.path}, {said[0]}; {advice}.")

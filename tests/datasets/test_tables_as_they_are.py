@@ -311,7 +311,8 @@ def test_parquet(tmp_path):
     table = read_csv(path, "y", impute="median")
     assert table.input_names == ("a", "when", "ok", "a is missing", "c = x", "c = y")
     np.testing.assert_array_equal(table.X[:, :3], [[1, 19723, 1], [2, 19724, 0], [3, 19725, 1]])
-    with pytest.raises(DataError, match="row 2, column 'a': the value is missing"):
+    advice = r"fill it in, remove the row, drop the column or replace missing values by"
+    with pytest.raises(DataError, match=f"row 2, column 'a': the value is missing; {advice}"):
         read_csv(path, "y")
 
 
