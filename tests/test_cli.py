@@ -156,6 +156,7 @@ def test_missing_file(capsys, tmp_path):
         (["--nonsense"], "--nonsense"),
         (["--target", "y"], "--target needs --data"),
         (["--drop", "y"], "--drop needs --data"),
+        (["--task", "classification"], "--task needs --data"),
         (["--max-categories", "3"], "--max-categories needs --data"),
         (["--data", "table.csv"], "--data needs --target"),
         (["--data", "elevation", "--test-fraction", "0.5"], "test rows of their own"),
@@ -324,6 +325,22 @@ def test_experiments_that_fail_write_nothing(capsys, experiment_that, tmp_path):
     error = capsys.readouterr().err
     assert error == "gpflow-gi: error: The bound is nan in step 7. Nothing was written.\n"
     assert not out.exists()
+
+
+def test_experiments_write_into_the_working_directory(experiment_that, tmp_path, monkeypatch):
+    from gpflow_gi.training import FitRecord, NonFiniteError
+
+    seen = []
+
+    def fail(name, **options):
+        seen.append(options["checkpoints"])
+        raise NonFiniteError("The bound is nan.", step=7, record=FitRecord())
+
+    experiment_that(fail)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(["experiment", "toy", "--fast", "--out", "."]) == 1
+    assert seen == [tmp_path / "here-unfinished"]
 
 
 def test_experiments_of_trials_take_a_cluster(capsys, experiment_that, tmp_path):

@@ -28,7 +28,9 @@ def likelihood_of(task: str, num_classes: int) -> Any:
         return None
     if task != CLASSIFICATION:
         return Poisson()
-    likelihood = Bernoulli() if num_classes == 2 else Softmax(num_classes)
+    if num_classes == 2:
+        return Bernoulli()
+    likelihood = Softmax(num_classes)
     likelihood.num_monte_carlo_points = MONTE_CARLO_POINTS
     return likelihood
 

@@ -80,6 +80,10 @@ def results_folder(path: Path, files: Collection[str]) -> Iterator[Path]:
             new, old = Path(temporary, "new"), Path(temporary, "old")
             new.mkdir()
             yield new
+            if _is_stood_in(path):
+                old.mkdir()
+                _exchange(path, new, old)
+                return
             if path.exists():
                 path.rename(old)
             try:
@@ -92,6 +96,33 @@ def results_folder(path: Path, files: Collection[str]) -> Iterator[Path]:
         raise
     except OSError as error:
         raise ResultsFolderError(f"{path} cannot be written: {error}.") from error
+
+
+def _is_stood_in(path: Path) -> bool:
+    """True if the working directory is this folder, or below it: it would be lost with it."""
+    try:
+        return Path.cwd().is_relative_to(path)
+    except FileNotFoundError:
+        return False
+
+
+def _exchange(path: Path, new: Path, old: Path) -> None:
+    """Move the content of a folder to `old`, and that of `new` into it; all of it or nothing."""
+    try:
+        _move(path, old)
+        try:
+            _move(new, path)
+        except BaseException:
+            _move(path, new)
+            raise
+    except BaseException:
+        _move(old, path)
+        raise
+
+
+def _move(source: Path, target: Path) -> None:
+    for entry in list(source.iterdir()):
+        entry.rename(target / entry.name)
 
 
 def put_file(path: Path, content: bytes) -> None:

@@ -195,10 +195,10 @@ def run_trial(
     return {
         "trial": {
             "dataset": name,
-            "split": split,
+            "split": int(split),
             "method": chosen.name,
             "budget": asdict(numbers),
-            "seed": seed,
+            "seed": int(seed),
             "settings": settings_of(chosen),
         },
         "data": {

@@ -50,7 +50,10 @@ _ENVIRONMENT = {
 
 
 class _KilledError(Exception):
-    """Error: a worker's process was killed from outside. The message names the signal.
+    """Error: a worker's process was ended for a reason that may lie outside of the trial.
+
+    The message goes on after "the worker".
+
 
     :param failure: the arguments of the trial's record, if the trial is to fail.
     """
@@ -163,6 +166,9 @@ class Worker:
         kind, message = excess or ("WorkerDied", f"the worker {_described(code)}.")
         seconds = time.monotonic() - (started or sent)
         failure = (began, seconds, kind, message, self._last_output())
+        if kind == "MemoryLimit" and self.trials > 1:
+            took = message.removeprefix("it ").split(";")[0]
+            raise _KilledError(f"{took} with what earlier trials left", failure)
         if excess is None and code < 0 and signal.Signals(-code).name in _FROM_OUTSIDE:
             raise _KilledError(f"was ended by {signal.Signals(-code).name}", failure)
         return write_failure(task, *failure)

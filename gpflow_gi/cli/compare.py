@@ -212,6 +212,8 @@ def _known_data(options: argparse.Namespace) -> str | None:
     ways = arguments.reading(options)
     of_table = options.target is not None or options.drop or ways or options.task != "auto"
     known = ELEVATION if options.data is None else str(options.data)
+    if options.data is None and options.task != "auto":
+        raise ValueError("--task needs --data FILE.")
     if of_table or known not in (ELEVATION, DIABETES):
         arguments.check_table(options)
         return None

@@ -112,7 +112,8 @@ def run(options: argparse.Namespace) -> int:
             running = workers.made(options)
         except ValueError as error:
             return say_error(str(error), MISUSED)
-    unfinished = out.with_name(f"{out.name}-unfinished")
+    whole = out.resolve()  # "." has no name
+    unfinished = whole.with_name(f"{whole.name}-unfinished")
     say(f"{experiment.name}: {experiment.description}.")
     if experiment.is_resumable:
         say(f"What is done so far is in {unfinished}{os.sep}; the same command goes on from there.")

@@ -96,8 +96,10 @@ def _predict(options: argparse.Namespace, kept: tuple[str, ...]) -> int:
     from gpflow_gi.core.whole_file import write_whole
     from gpflow_gi.datasets import DataError
     from gpflow_gi.datasets.new_rows import NewRows
+    from gpflow_gi.datasets.targets import CLASSIFICATION
     from gpflow_gi.persistence import LoadError, TableModel
     from gpflow_gi.persistence.saving import jitter_of
+    from gpflow_gi.persistence.table_model import QUANTILES
 
     try:
         gpflow.config.set_default_jitter(jitter_of(options.model))
@@ -105,6 +107,10 @@ def _predict(options: argparse.Namespace, kept: tuple[str, ...]) -> int:
         rows = NewRows.open(options.data, model.preprocessing, allow_unknown=options.allow_unknown)
     except (LoadError, DataError) as error:
         return say_error(str(error), MISUSED)
+    if model.task == CLASSIFICATION and options.quantiles:
+        return say_error("--quantiles: the model predicts classes, which have none.", MISUSED)
+    for name in set(model.names(options.quantiles or QUANTILES)).intersection(kept):
+        return say_error(f"--keep {name!r}: a column of the predictions has that name.", MISUSED)
     write = _write_parquet if options.out.suffix.lower() in _PARQUET else _write_csv
     try:
         write_whole(
@@ -150,21 +156,17 @@ def _predictions(
 ) -> Iterator[pd.DataFrame]:
     """Kept columns and predictions, part by part.
 
-    :raises gpflow_gi.datasets.DataError: if a kept column has the name of a prediction.
+    :raises ArithmeticError: if a prediction is not finite.
     """
     import numpy as np
     import pandas as pd
 
-    from gpflow_gi.datasets import DataError
     from gpflow_gi.persistence.table_model import QUANTILES
 
     for copied, typed in rows.parts(kept):
         found = model.predict_typed(typed, quantiles or QUANTILES)
         if not np.isfinite(found.select_dtypes("number").to_numpy()).all():
             raise ArithmeticError("a prediction is not finite.")
-        for name in kept:
-            if name in found.columns:
-                raise DataError(f"--keep {name!r}: a column of the predictions has that name.")
         yield pd.concat([copied, found], axis="columns")
 
 

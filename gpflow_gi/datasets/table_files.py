@@ -7,6 +7,8 @@ import csv
 import gzip
 import io
 import lzma
+import os
+import stat
 import warnings
 import zipfile
 import zlib
@@ -228,6 +230,11 @@ def _bytes(path: Path) -> Iterator[IO[bytes]]:
     """
     try:
         with path.open("rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise DataError(
+                    f"{path} is a pipe or a device, and a table is read more than once: write it "
+                    "to a file."
+                )
             ending = path.suffix.lower()
             if ending == ".zip":
                 with zipfile.ZipFile(file) as archive:

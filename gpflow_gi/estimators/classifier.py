@@ -86,7 +86,9 @@ class Classifier(ClassifierMixin, Estimator):
             )
         if wanted == "bernoulli" and num_classes != 2:
             raise ValueError(f"likelihood is bernoulli, for two classes, but y has {num_classes}.")
-        likelihood = Bernoulli() if num_classes == 2 else Softmax(num_classes)
+        if num_classes == 2:
+            return Bernoulli()
+        likelihood = Softmax(num_classes)
         likelihood.num_monte_carlo_points = 20
         return likelihood
 

@@ -52,6 +52,8 @@ def table(comparison: Comparison) -> str:
         if comparison.settings.until_converged and result.record.reports:
             has = "had" if result.record.stopped == "converged" else "had not yet"
             notes.append(f"{result.name} {has} converged after {result.record.step} steps.")
+        elif comparison.settings.until_converged:
+            notes.append(f"{result.name}: --until-converged plays no part in its training.")
         notes += [f"{result.name}: {_line(text)}" for text in result.record.notes]
     without = [one.name for one in comparison.results if one.measured.metrics["elbo"] is None]
     if without:

@@ -83,34 +83,38 @@ class TableModel:
         """
         import pandas as pd
 
-        if not isinstance(quantiles, Sequence) or isinstance(quantiles, str | bytes):
-            raise ValueError(f"quantiles must be a list of numbers, but is {shown(quantiles)}.")
-        quantiles = [probability("quantiles", one) for one in quantiles]
+        names, quantiles = self.names(quantiles), [float(p) for p in quantiles]
         X = self.inputs.transform(self.preprocessing.transform(frame))
         if self.task == CLASSIFICATION:
             probabilities = self._posterior.predict_proba(X).numpy()
-            names = np.array(self.classes, dtype=object)[probabilities.argmax(axis=1)]
-            each = zip(self.classes, probabilities.T, strict=True)
-            return pd.DataFrame({"class": names, **{f"probability_{c}": p for c, p in each}})
+            likeliest = np.array(self.classes, dtype=object)[probabilities.argmax(axis=1)]
+            return pd.DataFrame(dict(zip(names, [likeliest, *probabilities.T], strict=True)))
         if self.task == COUNTS:
             mean, variance = (part.numpy()[:, 0] for part in self._posterior.predict_y(X))
-            found = {"mean": mean, "standard_deviation": np.sqrt(variance)}
             draws = draw_counts(self._posterior, X)
-            for one in quantiles:
-                ends = np.quantile(draws, one, axis=0, method="inverted_cdf")
-                found[f"quantile_{one}"] = ends
-            return pd.DataFrame(found)
+            found = [mean, np.sqrt(variance)]
+            found += [np.quantile(draws, p, axis=0, method="inverted_cdf") for p in quantiles]
+            return pd.DataFrame(dict(zip(names, found, strict=True)))
         components = self._posterior.predict_y_components(X)
         parts = [component.numpy() for component in components]
         mean, variance = mixture_moments(*parts)
-        found = {
-            "mean": self.targets.inverse(mean)[:, 0],
-            "standard_deviation": np.sqrt(variance[:, 0]) * self.targets.scale[0],
-        }
-        for one in quantiles:
-            ends = mixture_quantile(one, *parts)
-            found[f"quantile_{one}"] = self.targets.inverse(ends)[:, 0]
-        return pd.DataFrame(found)
+        ends = [mixture_quantile(p, *parts) for p in quantiles]
+        found = [self.targets.inverse(one)[:, 0] for one in (mean, *ends)]
+        found.insert(1, np.sqrt(variance[:, 0]) * self.targets.scale[0])
+        return pd.DataFrame(dict(zip(names, found, strict=True)))
+
+    def names(self, quantiles: Sequence[float] = QUANTILES) -> list[str]:
+        """The names of the columns of a prediction.
+
+        :param quantiles: as for :meth:`predict`.
+        :raises ValueError: if a quantile is not in (0, 1).
+        """
+        if not isinstance(quantiles, Sequence) or isinstance(quantiles, str | bytes):
+            raise ValueError(f"quantiles must be a list of numbers, but is {shown(quantiles)}.")
+        ends = [f"quantile_{probability('quantiles', one)}" for one in quantiles]
+        if self.task == CLASSIFICATION:
+            return ["class", *(f"probability_{one}" for one in self.classes)]
+        return ["mean", "standard_deviation", *ends]
 
     @cached_property
     def _posterior(self) -> FrozenPosterior:

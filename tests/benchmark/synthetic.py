@@ -16,6 +16,9 @@ from gpflow_gi.benchmark.records import Trial
 
 HERE = "tests.benchmark.synthetic"
 
+_LEFT = []
+"""Memory that a trial does not give back."""
+
 
 def behaves(data, split, method, budget, seed):
     """A trial that does what the budget says of it."""
@@ -44,6 +47,8 @@ def behaves(data, split, method, budget, seed):
         hoard = [bytearray(os.urandom(2**20)) for _ in range(400)]
         time.sleep(60)
         del hoard
+    if how == "leave memory":
+        _LEFT.append(bytearray(os.urandom(400 * 2**20)))
     if how == "array":
         return {"metrics": {"log_density": object()}}
     if how == "kill the supervisor once" and _for_the_first_time(counts):

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from gpflow_gi.benchmark.report.statistics import (
     METRICS,
     TEST_SHARE,
     Ranks,
+    _friedman,
     all_differences,
     by_split,
     differences,
@@ -257,6 +260,30 @@ def test_the_test_of_ranks_is_iman_and_davenports():
     assert isinstance(found, Ranks)
     # Mean ranks 1, 9/4 and 11/4, so that chi-square is 4 (1 + 1/16 + 9/16) = 6.5.
     assert found.p_value == pytest.approx(stats.f.sf(3 * 6.5 / (4 * 2 - 6.5), 2, 6))
+
+
+def test_tied_methods_leave_fewer_rankings():
+    """Two of three tied on each of n sets: 3^n rankings, of which 3 are alike."""
+    for n in (3, 5):
+        loss = np.array([[1.0, 2.0, 2.0]] * n)
+        assert _friedman(loss) == pytest.approx(3.0 ** (1 - n))
+    # By enumeration of all rankings of sets with these ties.
+    rows = [[1.0, 2.0, 2.0], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
+    ways = [sorted(set(itertools.permutations(row))) for row in rows]
+    alike = [stats.friedmanchisquare(*np.array(one).T)[0] for one in itertools.product(*ways)]
+    assert _friedman(np.array(rows)) >= np.mean(np.array(alike) >= max(alike) - 1e-9)
+
+
+def test_failed_trials_here_and_there_leave_ranks():
+    """One of two methods with failures is left out where both leave no split in common."""
+    data = {
+        name: {"a": [4.0, 4.1], "b": [3.0, 3.0], "c": [2.0, 2.1], "d": [1.0, 1.0]} for name in "xyz"
+    }
+    data["x"] = {**data["x"], "a": [NAN, 4.1], "b": [3.0, NAN]}
+    found = ranks(several(**data), LOG_DENSITY)
+    assert isinstance(found, Ranks)
+    assert len(found.left_out) == 1 and found.left_out[0] in "ab"
+    assert found.num_splits == {"x": 1, "y": 2, "z": 2}
 
 
 def test_methods_that_all_tie_have_no_ranks():

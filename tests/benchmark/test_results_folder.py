@@ -80,6 +80,31 @@ def test_earlier_results_survive_a_failing_rename(tmp_path, monkeypatch):
     assert contents(tmp_path) == {"out", "out/results.json"}
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_working_directory_stays_what_it_is(tmp_path, monkeypatch, fails):
+    """Results in "." replace its content, not the folder, which a shell would lose."""
+    path = tmp_path / "out"
+    fill(path, "old")
+    (path / "figure.png").touch()
+    monkeypatch.chdir(path)
+    rename = Path.rename
+
+    def fail_for_the_new_one(self, target):
+        if fails and self.parent.name == "new":
+            raise OSError("the disk is gone")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail_for_the_new_one)
+    if fails:
+        with pytest.raises(ResultsFolderError, match="cannot be written: the disk is gone"):
+            fill(Path("."))
+    else:
+        fill(Path("."))
+    assert Path.cwd() == path and Path("results.json").read_text() == ("old" if fails else "new")
+    kept = {"out/figure.png"} if fails else set()
+    assert contents(tmp_path) == {"out", "out/results.json"} | kept
+
+
 def test_what_is_not_ours_stays(tmp_path):
     path = tmp_path / "out"
     fill(path, "old")

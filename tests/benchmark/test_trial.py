@@ -11,6 +11,7 @@ from scipy import stats
 
 import gpflow_gi as gi
 from gpflow_gi.benchmark import BUDGETS, METHODS, Budget, run_trial, train
+from gpflow_gi.benchmark.labels import likelihood_of
 from gpflow_gi.benchmark.trial import Rows
 from gpflow_gi.core.json_file import with_none_for_non_finite
 from gpflow_gi.datasets import DataError, Standardiser, Table, standard_split
@@ -217,6 +218,22 @@ def test_classes_and_counts_have_their_likelihoods(kind):
     for method in ("linear", "gp", "bnn-laplace", "dgp-sghmc-2", "dgp-global-2-full-optimal"):
         with pytest.raises(ValueError, match=f"Gaussian noise, and the target 'y' .* {kind}"):
             run_trial(table, 0, method, TINY)
+
+
+def test_numbers_of_numpy_are_written_as_json():
+    record = run_trial(sine(), np.int32(1), "linear", TINY, seed=np.int64(3))
+    trial = json.loads(json.dumps(record))["trial"]
+    assert (trial["split"], trial["seed"]) == (1, 3)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_likelihoods_of_classes_are_saved_without_a_warning(num_classes, tmp_path):
+    likelihood = likelihood_of("classification", num_classes)
+    outputs = 1 if num_classes == 2 else num_classes
+    layer = gi.layers.GPLayer(gpflow.kernels.Matern52(), outputs, gi.posteriors.FullGaussian(2))
+    model = gi.models.DeepGP([layer], likelihood, num_data=6, inducing_inputs=[[0.0], [1.0]])
+    gi.save(model, tmp_path / "model.gi")
 
 
 def test_rows_to_test_on_play_no_part_in_training():

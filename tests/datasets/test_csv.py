@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -102,3 +106,22 @@ def test_long_values_and_many_columns_are_cut_short(csv):
     with pytest.raises(DataError, match=r"'x+\.\.\.' is not a number") as error:
         read_csv(csv("a,y\n" + 3 * f"1,{'x' * 5000}\n"), "y")
     assert len(str(error.value)) < 300
+
+
+def test_a_pipe_is_refused(tmp_path):
+    """Its first rows would be gone when it is read again."""
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    rows = "a,y\n" + "".join(f"{i},{i * i % 7}\n" for i in range(5000))
+    writer = subprocess.Popen(
+        [sys.executable, "-c", f"open({str(path)!r}, 'w').write({rows!r})"],
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        with pytest.raises(
+            DataError, match=r"pipe\.csv is a pipe or a device, .*write it to a file"
+        ):
+            read_csv(path, "y")
+    finally:
+        writer.kill()
+        writer.wait()

@@ -304,6 +304,9 @@ def test_the_options_reach_training(comparing, monkeypatch):
     assert "Deep GP, local had not yet converged after 20 steps." in run.words
     assert "Deep GP, global had converged after 20 steps." in run.words
     assert numbers_in(comparing.out)["settings"]["jitter"] == 1e-4
+    assert "plays no part" not in run.words
+    run = comparing(works, works, lambda out: FitRecord(), more=["--until-converged"])
+    assert "Deep GP, global: --until-converged plays no part in its training." in run.words
 
 
 def converges(out):

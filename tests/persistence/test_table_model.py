@@ -5,6 +5,7 @@ import io
 import json
 import zipfile
 
+import gpflow
 import numpy as np
 import pandas as pd
 import pytest
@@ -299,11 +300,14 @@ def test_an_empty_row_must_not_move_the_others(
         ({"--data": "nothing.csv"}, "there is no such file"),
         ({"--keep": "di"}, "there is no column 'di'; there is 'id'"),
         ({"--keep": "rooms,mean"}, "there is no column 'mean'"),
+        ({"--keep": "quantile_0.5", "--data": "named.csv"}, "a column of the predictions has that"),
         ({"model": "table.csv"}, "is damaged, or is not a model"),
         ({"model": "nothing.gi"}, "there is no such file"),
     ],
 )
 def test_wrong_arguments(file, table, folder, capsys, change, said):
+    frame = pd.read_csv(folder / "table.csv").assign(**{"quantile_0.5": 1.0})
+    frame.to_csv(folder / "named.csv", index=False)
     options = {"--data": "table.csv", "--out": "x.csv", **change}
     model = folder / options.pop("model", file.name)
     for name in ("--data", "--out"):
@@ -311,3 +315,23 @@ def test_wrong_arguments(file, table, folder, capsys, change, said):
     arguments = [one for pair in options.items() for one in pair]
     assert said in wrong(capsys, model, *arguments)
     assert not (folder / "x.csv").exists()
+
+
+def test_quantiles_of_classes_are_refused(folder, table, capsys):
+    inputs = Standardiser.fit(table.X)
+    layer = gi.layers.GPLayer(
+        gpflow.kernels.Matern52(), 1, gi.posteriors.LocalInducing(table.X[:4], 1)
+    )
+    model = gi.models.DeepGP([layer], gpflow.likelihoods.Bernoulli(), num_data=N)
+    units = Standardiser(np.zeros(1), np.ones(1))
+    of_classes = TableModel(
+        model, table.preprocessing, inputs, "dear", units, 5, 0, "classification", ("no", "yes")
+    )
+    of_classes.save(folder / "classes.gi")
+    data = ["--data", folder / "table.csv", "--out", folder / "classes.csv"]
+    said = wrong(capsys, folder / "classes.gi", *data, "--quantiles", "0.1,0.9")
+    assert "--quantiles: the model predicts classes, which have none" in said
+    assert not (folder / "classes.csv").exists()
+    assert run(folder / "classes.gi", *data) == 0
+    found = pd.read_csv(folder / "classes.csv")
+    assert list(found) == ["class", "probability_no", "probability_yes"] == of_classes.names()

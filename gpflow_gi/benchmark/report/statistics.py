@@ -341,6 +341,7 @@ def ranked_methods(values: pd.DataFrame) -> list[str]:
     if not groups:
         return list(fewest.index[fewest > 0])
     largest = max(groups, key=lambda group: len(group) * len(values[group].dropna()))
+    largest = _with_shared_splits(values, largest)
     shared = values[largest].dropna().groupby(level="dataset").size()
     half = shared.reindex(counts.index, fill_value=0) / 2
     ranked = set(largest)
@@ -352,6 +353,20 @@ def ranked_methods(values: pd.DataFrame) -> list[str]:
     return [method for method in counts.columns if method in ranked]
 
 
+def _with_shared_splits(values: pd.DataFrame, methods: list[str]) -> list[str]:
+    """Leave methods out, one by one, until the others share a split of every data set.
+
+    Each time the one without which most trials are shared; all stay if that does not help.
+    """
+    group, datasets = list(methods), values.index.unique("dataset")
+    while len(group) >= 3:
+        if len(values[group].dropna().index.unique("dataset")) == len(datasets):
+            return group
+        without = {one: values[group].drop(columns=one).dropna() for one in group}
+        group.remove(max(group, key=lambda one: len(without[one])))
+    return methods
+
+
 def _friedman(loss: np.ndarray) -> float:
     """The p-value of Iman and Davenport's F, which is better than chi-square for few data sets.
 
@@ -361,8 +376,12 @@ def _friedman(loss: np.ndarray) -> float:
     chi_square = stats.friedmanchisquare(*loss.T).statistic
     rest = n * (k - 1) - chi_square
     # If all data sets rank alike, F is infinite. No result is less probable than that among all
-    # possible rankings.
-    least = float(math.factorial(k)) ** (1 - n)
+    # possible rankings. Tied methods can only change places with others.
+    orders = [
+        math.factorial(k) / math.prod(map(math.factorial, np.unique(row, return_counts=True)[1]))
+        for row in loss
+    ]
+    least = max(orders) / math.prod(orders)
     if rest <= 1e-9 * chi_square:
         return least
     return max(least, float(stats.f.sf((n - 1) * chi_square / rest, k - 1, (k - 1) * (n - 1))))
