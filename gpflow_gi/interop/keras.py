@@ -10,6 +10,7 @@ import tensorflow as tf
 from gpflow.keras import tf_keras
 
 from ..core.random import Seed, as_seed, fold_in
+from ..core.structure import Structure
 from ..core.validation import positive_integer, shown
 from ..models import Predictive
 from ..models.predictive import DEFAULT_PREDICTION_SAMPLES, check_predictive
@@ -94,7 +95,7 @@ class KerasDeepGP(WeightFiles):
         means = [tf_keras.metrics.Mean(name, dtype) for name in _REPORTED]
         # Set without Keras, which would count the variables of the means among the model's weights.
         object.__setattr__(self, "_means", means)
-        self._traced_for: list[int] = []
+        self._traced = _Traced(model)
         self.built = True
 
     # ---------------------------------------------------------------------------------- training
@@ -201,9 +202,7 @@ class KerasDeepGP(WeightFiles):
             validation_data = checked(self.deep_gp, *pair)
         variables = list(self.deep_gp.trainable_variables)
         make_optimizer(self.optimizer, None, variables)
-        if self._traced_for != [id(variable) for variable in variables]:
-            self.train_function = None  # Keras would otherwise use the parameters of the last call
-            self._traced_for = [id(variable) for variable in variables]
+        self._forget_traces_of_others()
         start = EpochStart([*self.deep_gp.variables, *self.optimizer.variables])
         recovery = EpochRecovery(self.deep_gp, self.optimizer)
         history = History()
@@ -276,6 +275,7 @@ class KerasDeepGP(WeightFiles):
         :raises ValueError: if the data do not fit the model.
         """
         self._refuse_weights(options)
+        self._forget_traces_of_others()
         return super().evaluate(checked(self.deep_gp, x, y), None, batch_size, **options)
 
     @tf.autograph.experimental.do_not_convert
@@ -312,6 +312,7 @@ class KerasDeepGP(WeightFiles):
             if len(x) == 0:
                 raise ValueError("x must have at least one row for Keras, but has none.")
             batch_size = batch_size or len(x)
+        self._forget_traces_of_others()
         return super().predict(x, batch_size, **options)
 
     @tf.autograph.experimental.do_not_convert
@@ -328,6 +329,12 @@ class KerasDeepGP(WeightFiles):
         return mean, variance
 
     # ------------------------------------------------------------------------------------ inside
+
+    def _forget_traces_of_others(self) -> None:
+        """Let Keras trace its functions anew, if the model is not the one that they are of."""
+        if not self._traced.is_of(self.deep_gp):
+            self._traced = _Traced(self.deep_gp)
+            self.train_function = self.test_function = self.predict_function = None
 
     def _refuse_weights(self, options: Mapping[str, Any]) -> None:
         for name in ("sample_weight", "class_weight"):
@@ -355,7 +362,7 @@ class KerasDeepGP(WeightFiles):
     def _cause(self, data: Any) -> str:
         """The name of the part that is not finite with the present parameters."""
         found = None
-        if isinstance(data, dict):
+        if isinstance(data, dict) and hasattr(self.deep_gp, "first_non_finite"):
             batch = data["inputs"], data["targets"]
             found = self.deep_gp.first_non_finite(batch, self._num_samples, self._step_seed())
         return found or "the bound or a gradient"
@@ -377,3 +384,25 @@ def _pair(data: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 _REPORTED = ("loss", "expected_log_likelihood", "kl")
+
+
+class _Traced:
+    """Everything in a model that a traced function keeps, beside the values of variables."""
+
+    def __init__(self, model: Predictive) -> None:
+        self._structure = Structure(model)
+        self._others = self._others_of(model)
+
+    def is_of(self, model: Predictive) -> bool:
+        """True if functions that were traced then are those of this model now."""
+        others = self._others_of(model)
+        same = len(others) == len(self._others)
+        same = same and all(one is other for one, other in zip(others, self._others, strict=True))
+        return same and self._structure.is_unchanged()
+
+    def _others_of(self, model: Predictive) -> list[Any]:
+        """Parts that :class:`Structure` does not look at."""
+        parts: list[Any] = [model, gpflow.config.config(), *model.trainable_variables]
+        for parameter in model.parameters:
+            parts += [parameter.prior, parameter.prior_on]
+        return parts

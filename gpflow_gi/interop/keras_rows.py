@@ -44,7 +44,8 @@ def checked(model: Predictive, x: Any, y: Any = None) -> Any:
     if batch is not x:
         _check_has_index(model, batch["targets"])
         return x
-    X, Y = model.check_data(check_data((x["inputs"], x["targets"])))
+    missing = getattr(model, "missing", None) == "ignore"
+    X, Y = model.check_data(check_data((x["inputs"], x["targets"]), missing=missing))
     return {"inputs": X, "targets": model.numbered(Y)}
 
 

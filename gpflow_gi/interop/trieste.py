@@ -71,6 +71,11 @@ def as_trieste_model(
             f"{shown(model)}."
         )
     _check_takes_more_rows(model)
+    if getattr(options.get("objective"), "weights", None) is not None:
+        raise ValueError(
+            "The objective has weights of a fixed number of rows, but an optimisation adds rows: "
+            "give an objective without weights."
+        )
     if num_features is not None:
         num_features = positive_integer("num_features", num_features)
     return TriesteModel(
@@ -117,7 +122,7 @@ class TriesteModel:
     its batch, which acquisition functions and their gradients need. Inside ``tf.function`` it
     follows the parameters, as training changes them.
 
-    ``copy.deepcopy`` makes an independent copy.
+    ``copy.deepcopy`` makes an independent copy; an optimizer of your own starts anew in it.
 
     Shapes: as Trieste's, ``...`` any batch, D inputs, L outputs.
     """
@@ -148,6 +153,14 @@ class TriesteModel:
         other = copy.copy(self)
         memo[id(self)] = other
         other.model = gpflow.utilities.deepcopy(self.model, memo)
+        other._options = dict(self._options)
+        objective = self._options.get("objective")
+        if objective is not None:  # it may have parameters of its own
+            other._options["objective"] = gpflow.utilities.deepcopy(objective, memo)
+        optimizer: Any = self._options.get("optimizer")
+        if hasattr(optimizer, "get_config"):
+            # Its state is of the variables of the other model: the copy starts without.
+            other._options["optimizer"] = type(optimizer).from_config(optimizer.get_config())
         return other
 
     # -------------------------------------------------------------------------------- prediction

@@ -95,15 +95,20 @@ def row_terms(
     """
     if hasattr(model, "row_terms"):
         return model.row_terms(batch, num_samples=num_samples, seed=seed)
-    X, Y = batch
+    X, Y = _as_gpflow_takes(model, batch)
     mean, variance = model.predict_f(X)
     return model.likelihood.variational_expectations(X, mean, variance, Y), None, model.prior_kl()
 
 
+def _as_gpflow_takes(model: gpflow.models.SVGP, batch: Batch) -> Batch:
+    if not isinstance(model.likelihood, gpflow.likelihoods.Softmax):
+        return batch
+    X, Y = batch
+    return X, tf.cast(Y, gpflow.default_int())
+
+
 def _of_svgp(model: gpflow.models.SVGP, batch: Batch) -> Terms:
-    if isinstance(model.likelihood, gpflow.likelihoods.Softmax):
-        X, Y = batch
-        batch = X, tf.cast(Y, gpflow.default_int())  # which GPflow's Softmax asks for
+    batch = _as_gpflow_takes(model, batch)
     if type(model).elbo is not gpflow.models.SVGP.elbo:
         kl = model.prior_kl()
         return model.elbo(batch) + kl, kl

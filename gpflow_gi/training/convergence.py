@@ -50,7 +50,9 @@ def shortcoming_of(record: FitRecord, num_rows: int) -> str | None:
     name = reports[-1].objective_name
     # The first report is of one step; later reports are means of many.
     steps_in_a_report = steps[-1] / 3 / late.sum()
-    start, end = values[0], values[late].mean()
+    # A value of its own, other than a bound, has the KL weight of its step.
+    comparable = [one.value is None or one.kl_weight == reports[-1].kl_weight for one in reports]
+    start, end = values[np.argmax(comparable)], values[late].mean()
     if start - end > min(3 * noise * np.sqrt(steps_in_a_report), num_rows):
         return (
             f"The {name} is {end:.6g} nats at the end and was {start:.6g} at the start: "

@@ -139,6 +139,12 @@ def check_settings(model: Any, settings: Settings) -> None:
             "The model's num_data is None, so that the bound of a batch would not be scaled to all "
             "rows. Build the model with num_data, the number of rows in the whole dataset."
         )
+    if any(layer.num_data is not None for layer in getattr(model, "latents", ())):
+        raise ValueError(
+            "The model has latent variables of its own for each row, and a dataset does not say "
+            "which rows a batch holds: give X and Y as arrays, or the LatentVariableLayer an "
+            "encoder in place of num_data."
+        )
     if settings.objective.weights is not None:
         raise ValueError("Weights of rows need data as arrays (X, Y), not as a dataset of batches.")
     without = {

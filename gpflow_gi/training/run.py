@@ -233,6 +233,9 @@ class Run:
                     self._call_back(report)
             except KeyboardInterrupt:
                 self._snapshots.undo_failure()
+                if self._settings.until_converged is not None:
+                    # Its rule depends on the record, which has no report of the steps since.
+                    self._snapshots.go_to(self.record.step)
                 self._save()
                 raise
         # A value that is estimated by a network in training moves with that network too.

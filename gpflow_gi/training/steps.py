@@ -101,7 +101,7 @@ class TrainingSteps:
         self._replicas = replicas
         self._kl_warmup = kl_warmup
         of_the_bound = type(objective).terms is _OfTheBound.terms
-        of_rows = of_the_bound or isinstance(objective, WeightedBound)
+        of_rows = of_the_bound or type(objective).terms is WeightedBound.terms
         self.has_elbo_terms = of_rows and objective.augment is None
         """True if the steps' terms are those of the ELBO, or of its form for weighted rows."""
         self._elbo = objective if of_the_bound else Elbo() if objective.shows_elbo else None

@@ -525,3 +525,59 @@ def test_a_strategy_is_refused():
         with pytest.raises(ValueError, match="strategy="):
             gi.interop.as_keras_model(one_layer())
     assert tf.distribute.get_strategy() is strategy
+
+
+def test_changes_of_the_model_are_followed(rng):
+    """Keras keeps functions that it has traced; they would be of the model before."""
+    X, Y = pair(data_of(rng))
+    model = one_layer()
+    keras = gi.interop.as_keras_model(model)
+    keras.compile(SGD(0.0))
+    keras.fit(X, Y, epochs=1, verbose=0)
+    keras.evaluate(X, Y, verbose=0)
+    keras.predict(X)
+
+    def losses():
+        history = keras.fit(X, Y, batch_size=len(X), epochs=1, verbose=0).history
+        terms = model.bound_terms((X, Y), seed=0)
+        loss = float(terms[1] - terms[0] - model.log_prior_density()) / len(X)
+        return history["loss"][0], keras.evaluate(X, Y, len(X), verbose=0)[0], loss
+
+    model.likelihood.variance.prior = tfp.distributions.Normal(np.float64(100.0), np.float64(1.0))
+    trained, evaluated, expected = losses()
+    assert expected > 50
+    np.testing.assert_allclose([trained, evaluated], expected, rtol=1e-9)
+    before = keras.train_function
+    losses()
+    assert keras.train_function is before  # nothing was changed
+    model.likelihood = gpflow.likelihoods.Gaussian(25.0)
+    expected = -float(model.elbo((X, Y)) + model.log_prior_density()) / len(X)
+    assert keras.evaluate(X, Y, len(X), verbose=0)[0] == pytest.approx(expected, rel=1e-9)
+    assert keras.predict(X)[1].min() >= 25.0
+
+
+def test_a_posterior_over_weights_that_is_not_finite_is_undone(rng):
+    X, Y = pair(data_of(rng))
+    network = gi.architectures.build_bnn(X, Y, widths=(3,), inference="factorised")
+    size = gi.inference.WeightSpace(network).size
+    q = gi.inference.Gaussian(network, np.zeros(size), diagonal=np.full(size, 0.1))
+    keras = compiled(q, SGD(1e30))
+    with pytest.raises(gi.training.NonFiniteError, match="gradient is not finite at step"):
+        keras.fit(X, Y, epochs=5, verbose=0, recover=False)
+    assert np.all(np.isfinite(q.mean))
+
+
+def test_missing_targets_may_be_ignored(rng):
+    X, Y = pair(data_of(rng))
+    Y = np.concatenate([Y, Y**2], axis=1)
+    model = gi.architectures.build_deep_gp(
+        X, Y, num_layers=1, num_inducing=5, inference="local", missing="ignore"
+    )
+    Y[3, 0] = np.nan
+    keras = compiled(model, SGD(0.0))
+    loss = keras.fit(X, Y, batch_size=len(X), epochs=1, verbose=0).history["loss"][0]
+    np.testing.assert_allclose(loss, -float(model.elbo((X, Y))) / len(X), rtol=1e-9)
+    assert keras.evaluate(X, Y, len(X), verbose=0)[0] == pytest.approx(loss, rel=1e-9)
+    Y[4] = np.inf
+    with pytest.raises(ValueError, match="Y must be finite"):
+        keras.fit(X, Y, verbose=0)

@@ -340,3 +340,21 @@ def test_all_of_it_in_an_environment_of_its_own(tmp_path):
     assert len(numbers) == 9  # three functions with three models
     assert all(np.all(np.diff(row["regret"]) <= 0) for row in numbers)
     assert all(row["regret"][-1] > -1e-6 for row in numbers)
+
+
+def test_copies_have_their_own_objective_and_optimizer(monkeypatch):
+    """Trieste itself is not needed for this."""
+    monkeypatch.setattr("gpflow_gi.interop.trieste._import_trieste", lambda: None)
+    X = np.linspace(-1.0, 1.0, 8)[:, None]
+    data = SimpleNamespace(query_points=X, observations=np.sin(3.0 * X))
+    layer = gi.layers.GPLayer(gpflow.kernels.Matern52(), 1, gi.posteriors.LocalInducing(X[:3], 1))
+    model = gi.models.DeepGP([layer], gpflow.likelihoods.Gaussian(), num_data=8)
+    optimizer = gpflow.keras.tf_keras.optimizers.Adam(0.01)
+    one = as_trieste_model(model, steps=3, optimizer=optimizer)
+    one.optimize(data)
+    other = copy.deepcopy(one)
+    other.optimize(data)
+    one.optimize(data)
+    weights = gi.objectives.WeightedBound(np.ones(8))
+    with pytest.raises(ValueError, match="weights of a fixed number of rows"):
+        as_trieste_model(model, objective=weights)

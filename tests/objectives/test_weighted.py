@@ -157,3 +157,24 @@ def test_weights_of_new_rows_do_not_forget_earlier_ones():
 def test_objectives_without_a_term_of_earlier_rows_are_refused(objective):
     with pytest.raises(ValueError, match="cannot train a model that was updated"):
         gi.fit(updated_model(), (X, Y), steps=1, objective=objective)
+
+
+def test_gpflows_softmax_takes_weighted_rows():
+    labels = np.arange(N)[:, None] % 3 * 1.0
+    model = gpflow.models.SVGP(
+        gpflow.kernels.Matern52(), gpflow.likelihoods.Softmax(3), X[:4], num_latent_gps=3
+    )
+    record = train(model, (X, labels), steps=2, objective=WeightedBound(np.ones(N)))
+    assert -100.0 < record.reports[-1].bound < 0.0
+
+
+def test_terms_of_a_class_of_ones_own_are_not_those_of_the_bound():
+    class Lower(WeightedBound):
+        name = "lower"
+
+        def terms(self, *arguments):
+            first, kl = super().terms(*arguments)
+            return first - 1000.0, kl
+
+    report = train(network(N), (X, Y), steps=1, objective=Lower(np.ones(N))).reports[-1]
+    assert np.isnan(report.bound) and report.value < -1000.0

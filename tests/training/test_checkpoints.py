@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from gpflow.keras import tf_keras
 
+from gpflow_gi.training import NoRise
 from gpflow_gi.training.checkpoint_file import name_of_step, step_of_name
 from gpflow_gi.training.checkpoints import INDEX
+from gpflow_gi.training.run import Run
 
 from .models import LinearModel, assert_same, linear_data, noisy, train
 
@@ -129,6 +131,28 @@ def test_interrupt_in_a_callback(tmp_path):
     train(whole, DATA, steps=25, **SETTINGS)
     assert_same(resumed, whole)
     assert record.step == 25
+
+
+def test_a_rule_for_the_end_sees_no_hole_after_an_interrupt(tmp_path, monkeypatch):
+    """Steps without a report would be missing in the means by which it decides."""
+    model, resumed, expected = (LinearModel(20) for _ in range(3))
+    settings = {**SETTINGS, "until_converged": NoRise(0.0, 10), "steps": 10**4}
+    steps, report = [], Run._report
+
+    def interrupted(self, outcome):
+        steps.append(outcome.step)
+        if len(steps) == 3:  # before there is a report
+            raise KeyboardInterrupt
+        return report(self, outcome)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Run, "_report", interrupted)
+        train(model, DATA, checkpoint_dir=tmp_path, **settings)
+    train(expected, DATA, steps=steps[1], **SETTINGS)
+    assert steps[1] < steps[2]
+    assert_same(model, expected)
+    record = train(resumed, DATA, checkpoint_dir=tmp_path, **settings)
+    assert record.step == train(LinearModel(20), DATA, **settings).step < 10**4
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Warnings of runs that end too early or badly."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -253,3 +255,19 @@ def test_a_rule_that_comes_later(steps, tmp_path):
             **settings,
         )
         assert stricter.step == record.step + 2 * steps
+
+
+def test_a_value_with_a_warm_up_is_compared_at_the_weight_of_the_end():
+    """With a small KL weight the value of an objective starts high; it rises all the same."""
+    rest = len(STEPS) - 20
+    values = [25.0, 20.0, 10.0, *np.linspace(5.0, 14.0, 17), *[14.0] * rest]
+    weights = [0.01, 0.3, 0.7, *[1.0] * (len(STEPS) - 3)]
+    reports = [
+        replace(report, value=value, kl_weight=weight, name="energy")
+        for report, value, weight in zip(
+            record_of(np.zeros(len(STEPS))).reports, values, weights, strict=True
+        )
+    ]
+    assert shortcoming_of(FitRecord(reports=reports), num_rows=1) is None
+    falls = [replace(report, kl_weight=1.0) for report in reports]
+    assert "made the model worse" in shortcoming_of(FitRecord(reports=falls), num_rows=1)

@@ -117,3 +117,17 @@ def test_what_is_no_dataset_of_batches():
     model.num_data = None
     with pytest.raises(ValueError, match="num_data is None"):
         train(model, batches(), steps=1)
+
+
+def test_free_latent_variables_are_refused():
+    """The place in a batch would be taken for the number of the row."""
+    x = np.linspace(-1.0, 1.0, 8)[:, None]
+    layers = [
+        gi.layers.LatentVariableLayer(1, num_data=8),
+        gi.layers.GPLayer(gpflow.kernels.Matern52(), 1, gi.posteriors.LocalInducing(np.eye(2), 1)),
+    ]
+    model = gi.models.DeepGP(layers, gpflow.likelihoods.Gaussian(), num_data=8)
+    rows = tf.data.Dataset.from_tensor_slices((x, x)).shuffle(8, seed=1).batch(8)
+    with pytest.raises(ValueError, match="does not say which rows a batch holds"):
+        gi.fit(model, rows, steps=2, progress=False)
+    gi.fit(model, (x, x), steps=2, progress=False)
