@@ -134,6 +134,7 @@ def test_the_memory_limit(worker, task):
     assert not worker.is_alive()
 
 
+@pytest.mark.slow
 def test_memory_of_earlier_trials_does_not_count(worker, task):
     assert worker.run(task(crashing("leave memory")))["status"] == "done"
     record = worker.run(task(trial(1, seconds=1.0), memory_limit=250.0))

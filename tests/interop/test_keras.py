@@ -527,6 +527,7 @@ def test_a_strategy_is_refused():
     assert tf.distribute.get_strategy() is strategy
 
 
+@pytest.mark.slow
 def test_changes_of_the_model_are_followed(rng):
     """Keras keeps functions that it has traced; they would be of the model before."""
     X, Y = pair(data_of(rng))

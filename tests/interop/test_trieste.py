@@ -342,6 +342,7 @@ def test_all_of_it_in_an_environment_of_its_own(tmp_path):
     assert all(row["regret"][-1] > -1e-6 for row in numbers)
 
 
+@pytest.mark.slow
 def test_copies_have_their_own_objective_and_optimizer(monkeypatch):
     """Trieste itself is not needed for this."""
     monkeypatch.setattr("gpflow_gi.interop.trieste._import_trieste", lambda: None)
