@@ -54,7 +54,6 @@ class _KilledError(Exception):
 
     The message goes on after "the worker".
 
-
     :param failure: the arguments of the trial's record, if the trial is to fail.
     """
 
@@ -119,8 +118,9 @@ class Worker:
     def run(self, task: Task) -> dict[str, Any]:
         """Run a trial, and make sure that it has a record in every case.
 
-        If the process is killed from outside, which says nothing about the trial, then another
-        process runs it once more, and its record has a note.
+        If the process is killed from outside, or takes too much memory after other trials, which
+        says nothing about this one, then another process runs it once more, and its record has a
+        note.
 
         :return: the record. If it failed, the worker may be unfit for another trial.
         :raises StopSweepError: if the sweep was ended, or if it cannot go on.
@@ -167,8 +167,7 @@ class Worker:
         seconds = time.monotonic() - (started or sent)
         failure = (began, seconds, kind, message, self._last_output())
         if kind == "MemoryLimit" and self.trials > 1:
-            took = message.removeprefix("it ").split(";")[0]
-            raise _KilledError(f"{took} with what earlier trials left", failure)
+            raise _KilledError("was over the memory limit with what earlier trials left", failure)
         if excess is None and code < 0 and signal.Signals(-code).name in _FROM_OUTSIDE:
             raise _KilledError(f"was ended by {signal.Signals(-code).name}", failure)
         return write_failure(task, *failure)

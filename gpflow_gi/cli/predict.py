@@ -109,8 +109,10 @@ def _predict(options: argparse.Namespace, kept: tuple[str, ...]) -> int:
         return say_error(str(error), MISUSED)
     if model.task == CLASSIFICATION and options.quantiles:
         return say_error("--quantiles: the model predicts classes, which have none.", MISUSED)
-    for name in set(model.names(options.quantiles or QUANTILES)).intersection(kept):
-        return say_error(f"--keep {name!r}: a column of the predictions has that name.", MISUSED)
+    for name in kept:
+        if name in model.names(options.quantiles or QUANTILES):
+            said = f"--keep {name!r}: a column of the predictions has that name."
+            return say_error(said, MISUSED)
     write = _write_parquet if options.out.suffix.lower() in _PARQUET else _write_csv
     try:
         write_whole(

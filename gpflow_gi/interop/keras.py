@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import is_
 from typing import Any
 
 import gpflow
@@ -396,8 +397,7 @@ class _Traced:
     def is_of(self, model: Predictive) -> bool:
         """True if functions that were traced then are those of this model now."""
         others = self._others_of(model)
-        same = len(others) == len(self._others)
-        same = same and all(one is other for one, other in zip(others, self._others, strict=True))
+        same = len(others) == len(self._others) and all(map(is_, others, self._others))
         return same and self._structure.is_unchanged()
 
     def _others_of(self, model: Predictive) -> list[Any]:

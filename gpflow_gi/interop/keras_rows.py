@@ -10,6 +10,7 @@ from gpflow.keras import tf_keras
 
 from ..core.validation import check_data
 from ..models import Predictive
+from ..models.latent_rows import has_free_latents
 from ..models.targets import target_columns
 
 STREAMS = (tf.data.Dataset, tf_keras.utils.Sequence)
@@ -54,7 +55,7 @@ def check_validation(model: Predictive) -> None:
 
     :raises ValueError: if they have none, since their latent variables have no posterior.
     """
-    if _has_free_latents(model):
+    if has_free_latents(model):
         raise ValueError(
             "The model has free latent variables of the training rows, and other rows have no "
             "bound: leave validation_data and validation_split out, and use predict_log_density "
@@ -67,13 +68,9 @@ def _check_has_index(model: Predictive, targets: Any) -> None:
     Q = target_columns(model.likelihood, model.output_dim)
     Q = model.output_dim if Q is None else Q
     columns = targets.shape[-1]
-    if _has_free_latents(model) and columns != Q + 1:
+    if has_free_latents(model) and columns != Q + 1:
         raise ValueError(
             f"The targets of a batch have {columns} columns, but the model has free latent "
             f"variables of rows: give each batch {Q + 1}, with the row's index in the data as the "
             "last one, as model.numbered(Y) does for all rows."
         )
-
-
-def _has_free_latents(model: Predictive) -> bool:
-    return any(layer.num_data is not None for layer in getattr(model, "latents", ()))

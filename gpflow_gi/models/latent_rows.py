@@ -44,7 +44,7 @@ def check_latents(model: Any, input_dim: int | None) -> None:
 
 def numbered(model: Any, Y: tf.Tensor) -> tf.Tensor:
     """Y with the index of each row as a last column, if a layer has free posteriors."""
-    if not _has_free_posteriors(model):
+    if not has_free_latents(model):
         return Y
     N = model.num_data
     if Y.shape[0] != N:
@@ -61,7 +61,7 @@ def split_index(model: Any, data: tuple[Any, Any]) -> tuple[tuple[Any, Any], tf.
     :raises ValueError: if an index is needed and missing, or is none of the data's rows.
     """
     X, Y = data_pair(data)
-    if not _has_free_posteriors(model):
+    if not has_free_latents(model):
         return (X, Y), None
     is_complete = model.missing == "error"
     Y = finite_tensor("Y", Y, of_its_type=True) if is_complete else tensor_with_missing("Y", Y)
@@ -87,5 +87,9 @@ def split_index(model: Any, data: tuple[Any, Any]) -> tuple[tuple[Any, Any], tf.
     return (X, Y), tf.range(N)
 
 
-def _has_free_posteriors(model: Any) -> bool:
-    return any(layer.num_data is not None for layer in model.latents)
+def has_free_latents(model: Any) -> bool:
+    """True if the latent variables of each row have a posterior of their own.
+
+    It is found by the row's place in the data.
+    """
+    return any(layer.num_data is not None for layer in getattr(model, "latents", ()))

@@ -101,6 +101,7 @@ def row_terms(
 
 
 def _as_gpflow_takes(model: gpflow.models.SVGP, batch: Batch) -> Batch:
+    """The batch with labels as integers, which GPflow's Softmax asks for."""
     if not isinstance(model.likelihood, gpflow.likelihoods.Softmax):
         return batch
     X, Y = batch
@@ -108,10 +109,9 @@ def _as_gpflow_takes(model: gpflow.models.SVGP, batch: Batch) -> Batch:
 
 
 def _of_svgp(model: gpflow.models.SVGP, batch: Batch) -> Terms:
-    batch = _as_gpflow_takes(model, batch)
     if type(model).elbo is not gpflow.models.SVGP.elbo:
         kl = model.prior_kl()
-        return model.elbo(batch) + kl, kl
+        return model.elbo(_as_gpflow_takes(model, batch)) + kl, kl
     # The first term of SVGP.elbo alone: elbo + KL would compute the KL term twice.
     per_row, _, kl = row_terms(model, batch, None, tf.zeros([2], tf.int32))
     num_data = batch[0].shape[0] if model.num_data is None else model.num_data

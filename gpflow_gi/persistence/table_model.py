@@ -106,7 +106,8 @@ class TableModel:
     def names(self, quantiles: Sequence[float] = QUANTILES) -> list[str]:
         """The names of the columns of a prediction.
 
-        :param quantiles: as for :meth:`predict`.
+        :param quantiles: as for :meth:`predict`; of no effect for classes.
+        :return: the names, in their order.
         :raises ValueError: if a quantile is not in (0, 1).
         """
         if not isinstance(quantiles, Sequence) or isinstance(quantiles, str | bytes):

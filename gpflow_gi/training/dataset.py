@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..core.validation import check_data, kind_of
+from ..models.latent_rows import has_free_latents
 from .minibatches import Held, KeptRows, Minibatches, Rows
 from .settings import Settings
 from .streams import Streams
@@ -139,7 +140,7 @@ def check_settings(model: Any, settings: Settings) -> None:
             "The model's num_data is None, so that the bound of a batch would not be scaled to all "
             "rows. Build the model with num_data, the number of rows in the whole dataset."
         )
-    if any(layer.num_data is not None for layer in getattr(model, "latents", ())):
+    if has_free_latents(model):
         raise ValueError(
             "The model has latent variables of its own for each row, and a dataset does not say "
             "which rows a batch holds: give X and Y as arrays, or the LatentVariableLayer an "

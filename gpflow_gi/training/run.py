@@ -9,6 +9,7 @@ import tensorflow as tf
 from ..core.callables import name_of
 from ..core.random import as_seed
 from ..core.validation import check_data
+from ..models.latent_rows import has_free_latents
 from ..models.targets import check_targets, takes_any_number
 from ..objectives import AugmentedBound, Elbo, TemperedBound
 from ..objectives.augmented import check_augment
@@ -345,9 +346,7 @@ def _check_narrow(rows: NarrowRows, model: Any, objective: Any) -> None:
         labels or counts are standardised, or if rows have weights or free latent variables, which
         are found by the place of a row in the data.
     """
-    if objective.weights is not None or any(
-        layer.num_data is not None for layer in getattr(model, "latents", [])
-    ):
+    if objective.weights is not None or has_free_latents(model):
         raise ValueError(
             "NarrowRows has neither weights of rows nor latent variables with free posteriors: "
             "give X and Y as arrays."

@@ -140,7 +140,7 @@ def test_memory_of_earlier_trials_does_not_count(worker, task):
     record = worker.run(task(trial(1, seconds=1.0), memory_limit=250.0))
     assert record["status"] == "done"
     (note,) = record["notes"]
-    assert "MB with what earlier trials left in a first attempt; the trial was run again" in note
+    assert "over the memory limit with what earlier trials left in a first attempt; the" in note
 
 
 def test_memory_is_not_looked_at_without_a_limit(worker, task, monkeypatch):
