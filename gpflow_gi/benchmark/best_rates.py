@@ -69,7 +69,7 @@ def run(
     seed: int,
     run_trials: Callable[[Sequence[Trial]], list[dict[str, Any]]],
 ) -> list[dict[str, Any]]:
-    """Try the rates, choose, and run the other splits.
+    """Try the rates on split 0, which need not be among `splits`, choose, and run the others.
 
     :param data: as for :func:`gpflow_gi.benchmark.sweep.plan`, like `splits`, `methods` and `seed`.
     :param rates: learning rates, beside the budget's own.

@@ -79,7 +79,7 @@ def add_to(commands: Any) -> None:
         metavar="X,X",
         type=arguments.list_of(arguments.positive, "positive numbers with commas between them"),
         help="learning rates beside the budget's own: each method keeps, on each data set, the one "
-        "with the best bound on split 0",
+        "with the best bound on split 0, which is run even if --splits leaves it out",
     )
     what.add_argument(
         "--seed",

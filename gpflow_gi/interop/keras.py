@@ -13,7 +13,8 @@ from gpflow.keras import tf_keras
 from ..core.random import Seed, as_seed, fold_in
 from ..core.structure import Structure
 from ..core.validation import positive_integer, shown
-from ..models import Predictive
+from ..models import NoDensityError, Predictive
+from ..models.bounds import kl_of
 from ..models.predictive import DEFAULT_PREDICTION_SAMPLES, check_predictive
 from ..posteriors.optimal import optimal_of
 from ..training import FitRecord, NonFiniteError
@@ -176,12 +177,14 @@ class KerasDeepGP(WeightFiles):
         :raises RuntimeError: if the model was not compiled.
         :raises ValueError: if the data do not fit the model, or if a callback needs something that
             this model cannot do.
+        :raises NoDensityError: if the posterior has no density.
         :raises NonFiniteError: if the bound or a gradient is NaN or infinite, and `recover` is
             False or did not help. The model is then in its state from the start of that epoch.
         :warns RecoveryWarning: for every change that `recover` makes.
         """
         self._refuse_weights(options)
         self._assert_compile_was_called()
+        self._refuse_without_density()
         callbacks = tf.nest.flatten(callbacks) if callbacks is not None else []
         for callback in callbacks:
             check_callback(callback)
@@ -274,8 +277,10 @@ class KerasDeepGP(WeightFiles):
         :return: as Keras': the loss and its two terms per row, in nats.
         :raises RuntimeError: if the model was not compiled.
         :raises ValueError: if the data do not fit the model.
+        :raises NoDensityError: if the posterior has no density.
         """
         self._refuse_weights(options)
+        self._refuse_without_density()
         self._forget_traces_of_others()
         return super().evaluate(checked(self.deep_gp, x, y), None, batch_size, **options)
 
@@ -341,6 +346,11 @@ class KerasDeepGP(WeightFiles):
         for name in ("sample_weight", "class_weight"):
             if options.get(name) is not None:
                 raise ValueError(f"The bound has no {name}: every row counts once. Leave it out.")
+
+    def _refuse_without_density(self) -> None:
+        """Raise the error of the bound now: of one raised while it traces, Keras makes its own."""
+        if kl_of(self.deep_gp.draw(1, self._sample_seed)) is None:
+            raise NoDensityError(self.deep_gp.why_no_density())
 
     def _step_seed(self) -> tf.Tensor:
         return fold_in(self._sample_seed, self.optimizer.iterations)

@@ -527,6 +527,18 @@ def test_a_strategy_is_refused():
     assert tf.distribute.get_strategy() is strategy
 
 
+def test_models_without_a_density_are_refused(rng):
+    """Also where Keras traces a step: of an error in there it makes one of its own."""
+    weights = gi.layers.DenseLayer(2, 1, gi.posteriors.Prior())
+    network = gi.models.DeepGP([weights], gpflow.likelihoods.Gaussian(0.3), num_data=N)
+    model = gi.inference.Gaussian(network, np.zeros(3), np.ones((3, 1)))
+    keras = gi.interop.as_keras_model(model)
+    keras.compile(SGD(0.01))
+    for method in (keras.fit, keras.evaluate):
+        with pytest.raises(gi.models.NoDensityError, match="low rank"):
+            method(data_of(rng), verbose=0)
+
+
 @pytest.mark.slow
 def test_changes_of_the_model_are_followed(rng):
     """Keras keeps functions that it has traced; they would be of the model before."""
