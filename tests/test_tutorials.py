@@ -107,6 +107,7 @@ def test_a_notebook_holds_what_its_source_prints(pair):
     assert not list(differences(*pair))
 
 
+@pytest.mark.slow
 def test_the_same_source_makes_the_same_file(pair):
     source, notebook = pair
     before = notebook.read_text("utf-8")
@@ -131,6 +132,7 @@ def test_a_notebook_without_outputs_is_noticed(pair, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_a_cell_that_fails_leaves_no_notebook(tmp_path):
     source = tmp_path / "broken.pct.py"
     source.write_text("# %%\n1 / 0\n", "utf-8")

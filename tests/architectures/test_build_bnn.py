@@ -34,7 +34,15 @@ def posteriors(model):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "inference, prior",
-    [*zip(INFERENCE, 2 * ["neal", "standard", "scale"], strict=True), ("global", "scale")],
+    [
+        ("global", "scale"),
+        ("factorised", "scale"),
+        ("local -> global", "standard"),
+        pytest.param("global", "neal", marks=pytest.mark.longest),
+        pytest.param("local", "standard", marks=pytest.mark.longest),
+        pytest.param("factorised -> global", "neal", marks=pytest.mark.longest),
+        pytest.param("prior -> global", "scale", marks=pytest.mark.longest),
+    ],
 )
 def test_every_posterior_and_prior_trains_from_the_first_steps_on(inference, prior, data):
     model = build_bnn(*data, widths=(6, 5), inference=inference, prior=prior, num_inducing=12)

@@ -38,7 +38,11 @@ def test_one_layer_starts_at_the_best_sparse_gp(inference, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("other", ["local", "full", ["full", "global"]], ids=str)
+@pytest.mark.parametrize(
+    "other",
+    ["local", "full", pytest.param(["full", "global"], marks=pytest.mark.longest)],
+    ids=str,
+)
 def test_models_start_as_the_same_function(other, rng):
     X, Y = table(rng)
     models = [
@@ -59,9 +63,12 @@ def test_models_start_as_the_same_function(other, rng):
 @pytest.mark.parametrize(
     "inference, D",
     [
-        *zip(["global", "local", "full", ["local", "global"]], 4 * [8], strict=True),
+        ("global", 8),
+        ("local", 8),
         (["local", "global"], 1),
-        (["local", "global"], 90),
+        pytest.param("full", 8, marks=pytest.mark.longest),
+        pytest.param(["local", "global"], 8, marks=pytest.mark.longest),
+        pytest.param(["local", "global"], 90, marks=pytest.mark.longest),
     ],
 )
 def test_training_gains_from_the_first_steps_on(inference, D, rng):

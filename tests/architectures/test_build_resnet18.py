@@ -88,8 +88,17 @@ def test_it_is_the_network_of_its_weights_and_starts_at_what_they_make_of_the_im
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("inference", ["global", "local", "factorised"])
-@pytest.mark.parametrize("prior", ["spatial", "scale"])
+@pytest.mark.parametrize(
+    ("inference", "prior"),
+    [
+        ("global", "scale"),
+        ("local", "spatial"),
+        pytest.param("global", "spatial", marks=pytest.mark.longest),
+        pytest.param("local", "scale", marks=pytest.mark.longest),
+        pytest.param("factorised", "spatial", marks=pytest.mark.longest),
+        pytest.param("factorised", "scale", marks=pytest.mark.longest),
+    ],
+)
 def test_other_posteriors_and_priors(data, inference, prior, tmp_path):
     model = build(data, inference=inference, prior=prior, prior_scale=0.5)
     bound = model.elbo(data, seed=0)

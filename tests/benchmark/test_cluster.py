@@ -101,6 +101,7 @@ def test_a_killed_driver_and_another_one(cluster, tmp_path, counts):
     assert max(Counter(lines(counts, "ended")).values()) == 1
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_trials_on_the_cluster(cluster, tmp_path, counts, monkeypatch):
     folder, budget = tmp_path / "out", {"counts": counts, "seconds": 60.0}
     begun = sweep.Progress.show

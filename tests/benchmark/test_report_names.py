@@ -321,6 +321,7 @@ def test_sets_that_are_bad_only_together(tmp_path, monkeypatch, capsys):
     assert error == f"gpflow-gi: error: {tmp_path} cannot be reported: ZeroDivisionError: no.\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("largest", [1e300, 1.7e308])
 def test_a_set_with_numbers_that_overflow_leaves_the_others(tmp_path, largest):
     sweep_of(tmp_path, ["a", "b"])

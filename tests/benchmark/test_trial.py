@@ -58,8 +58,7 @@ def exact_gp():
 
 QUICK = {"linear", "bnn-factorised-global"}
 # Each kind of model with each posterior; in the longest runs with other depths and priors too.
-SLOW = {"gp", "svgp", "dgp-global-2", "dgp-local-2", "bnn-factorised", "bnn-local"}
-SLOW |= {"bnn-global", "dgp-global-2-unshared"}
+SLOW = {"gp", "dgp-global-2", "dgp-local-2", "bnn-factorised", "bnn-global"}
 # Without a density. Small ones of these are in test_all_weights.py.
 UNBOUNDED = {"bnn-ensemble", "bnn-map", "bnn-dropout", "bnn-sghmc"}
 UNBOUNDED |= {f"{name}{end}" for name in ("svgp-sghmc", "dgp-sghmc-2") for end in ("", "-alpha-1")}

@@ -95,6 +95,7 @@ def test_a_trial_whose_worker_is_killed_is_run_once_more(worker, task, counts, c
     assert "notes" not in worker.run(task(trial(1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how, times", [("kill", 2), ("terminate", 2), ("abort", 1), ("exit", 1)])
 def test_who_is_killed_twice_has_failed_and_who_crashes_is_not_run_again(
     worker, task, counts, how, times

@@ -99,6 +99,7 @@ def with_gradients(function, inputs):
     return tuple(values), tuple(tape.gradient(total, inputs))
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_compiled_moments_are_the_same(rng):
     convolution = GEOMETRIES[6]
@@ -114,6 +115,7 @@ def test_compiled_moments_are_the_same(rng):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_many_samples_of_an_eager_caller_are_those_one_by_one(rng, dtype):

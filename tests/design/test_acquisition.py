@@ -80,6 +80,7 @@ def test_predictive_variance(model, X):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("maximise", [False, True])
 def test_max_value_entropy_of_a_mixture(model, X, maximise):
     f, p = mixture(model, X)
@@ -136,10 +137,10 @@ def test_max_value_entropy_far_below_all_that_f_may_be(monkeypatch):
     ("mean", "sd", "optimum"),
     [
         ([0.0, 0.3], [1.0, 0.02], 0.5),
-        ([0.0, 0.3], [1.0, 0.005], 0.5),
         ([0.0, 0.3], [1.0, 0.02], -12.0),
-        ([0.0, -3.0], [1.0, 0.5], -9.0),
-        ([0.0, 1.0], [1e-3, 1e-3], 0.5),
+        pytest.param([0.0, 0.3], [1.0, 0.005], 0.5, marks=pytest.mark.longest),
+        pytest.param([0.0, -3.0], [1.0, 0.5], -9.0, marks=pytest.mark.longest),
+        pytest.param([0.0, 1.0], [1e-3, 1e-3], 0.5, marks=pytest.mark.longest),
     ],
 )
 def test_max_value_entropy_of_two_components(monkeypatch, mean, sd, optimum):

@@ -196,6 +196,7 @@ def test_in_pipelines_and_searches(waves):
 QUICK = {"steps": 2, "num_inducing": 10, "num_posterior_samples": 2, "random_state": 0}
 
 
+@pytest.mark.slow
 def test_classifiers_take_forms(rings):
     X, labels = rings
     deep = DeepGPClassifier(**QUICK, shared_precision=False, own_share=0.5).fit(X, labels)
@@ -204,6 +205,7 @@ def test_classifiers_take_forms(rings):
     assert not any(posterior.shared for posterior in posteriors) and posteriors[0].num_own == 5
 
 
+@pytest.mark.slow
 def test_forms_of_global_inducing_points_are_those_of_the_builders(waves):
     X, y = waves
     form = {"shared_precision": False, "whiten": True, "own_share": 0.4}
@@ -224,6 +226,7 @@ def test_forms_of_global_inducing_points_are_those_of_the_builders(waves):
         DeepGPRegressor(**QUICK, own_share=1.0).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [DeepGPRegressor, BNNRegressor])
 def test_estimators_that_know_no_forms_have_the_default_one(kind, waves):
     X, y = waves

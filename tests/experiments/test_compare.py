@@ -155,6 +155,7 @@ def test_the_elevation_is_what_is_compared_without_any_data(tmp_path):
     assert max(local, global_) < sparse < 130  # the standard deviation of the target is 165
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_layers", [1, 2, 3])
 def test_forms_of_deep_gps_are_those_of_the_benchmark(num_layers):
     known = Settings(num_layers=num_layers).known()

@@ -468,6 +468,7 @@ def test_a_diagonal_makes_no_matrix_of_all_weights(rng, monkeypatch):
     assert gi.inference.WeightSpace(model).size not in made
 
 
+@pytest.mark.slow
 def test_functions_of_a_process_of_a_linearised_network(rng):
     X, Y = rng.normal(size=(6, 2)), rng.normal(size=(6, 1))
     model = DeepGP([DenseLayer(2, 1, Prior())], gpflow.likelihoods.Gaussian(0.1), num_data=6)

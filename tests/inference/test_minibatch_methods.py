@@ -71,6 +71,7 @@ def test_the_gaussian_of_iterates(network, rng):  # noqa: F811
     )
 
 
+@pytest.mark.slow
 def test_multi_swag_is_a_mixture(network, data):  # noqa: F811
     found = multi_swag(network, data, 3, 4, steps=40, interval=5)
     assert isinstance(found.model, Mixture) and found.iterates.shape == (3, 8, L)

@@ -186,6 +186,7 @@ def test_a_normal_target_is_found_by_every_family(family):
     np.testing.assert_allclose(again.objective, found.objective, rtol=0.0, atol=atol)
 
 
+@pytest.mark.slow
 def test_a_mixture_finds_two_modes():
     def log_prob(theta):
         modes = [-0.5 * tf.reduce_sum((theta - m) ** 2, axis=1) for m in (-4.0, 4.0)]
@@ -397,6 +398,7 @@ def frozen_network(freeze):
     return DeepGP([layer, DenseLayer(3, 1, Prior())], likelihood, num_data=6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("freeze", [True, False])
 def test_layers_of_keras_are_trained_by_fit_unless_they_are_frozen(freeze, rng):
     X, Y = rng.normal(size=(6, 2)), rng.normal(size=(6, 1))

@@ -148,6 +148,7 @@ def check_shared(q):
     np.testing.assert_allclose(q.log_prior_density(), q.network.log_prior_density(), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_components_of_a_mixture_share_its_network(network, rng, data, tmp_path):
     _, q = mixtures(network, rng)
     check_shared(q)

@@ -169,7 +169,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return calls
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore:.*experimental")
 @pytest.mark.parametrize("case", EVERY_CASE)
@@ -297,6 +297,7 @@ class OfPower(gpflow.kernels.Kernel):
         return (tf.reduce_sum(X * X, -1) + 1.0) ** self.power
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "name", "value"),
     [

@@ -77,6 +77,7 @@ def test_samples_of_rows_come_in_chunks(rng, monkeypatch):
     assert sizes == [4, 4, 2]
 
 
+@pytest.mark.slow
 def test_an_eager_caller_is_not_traced_anew(rng, monkeypatch):
     """Neither for its chunks nor for kernels of many samples: that would take memory each time."""
     model = random_deep_gp(rng, ("global", "global"))

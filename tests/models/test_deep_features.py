@@ -235,6 +235,7 @@ def test_posterior_and_draws_are_of_the_model_as_it_was(model, rng):
     assert np.any(before[0] != model.posterior(3, seed=0).predict_f(X)[0].numpy())
 
 
+@pytest.mark.slow
 def test_checkpoints_hold_the_network(model, rng, tmp_path):
     X = rng.normal(size=(4, D))
     path = tf.train.Checkpoint(model=model).write(str(tmp_path / "checkpoint"))

@@ -10,6 +10,7 @@ from ..builders import random_data, random_deep_gp
 S = 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layer", [0, 1])
 def test_one_kernel_without_features_makes_all_draws_exact(layer, rng):
     model = random_deep_gp(rng, ("local", "global"))

@@ -189,6 +189,7 @@ def test_training_on_does_not_change_draws(rng):
     np.testing.assert_array_equal(same_draws(X), before)
 
 
+@pytest.mark.slow
 @models
 def test_many_rows_are_taken_in_chunks(name, rng, monkeypatch):
     draws = MODELS[name](rng).sample_functions(S, seed=0, num_features=50)

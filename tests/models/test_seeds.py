@@ -94,6 +94,7 @@ def test_seeds(method, model, data, two_global_numbers):
 COMPILED = ("elbo", "predict_f", "predict_log_density", "predict_f_samples")
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_is_eager(name, model, data):

@@ -122,6 +122,7 @@ def test_the_gradient_of_the_divergence():
     assert np.all(error < 0.1)
 
 
+@pytest.mark.slow
 def test_measurement_points_are_from_the_rows_and_the_box(rng):
     X, Y = random_data(rng, N=30)
     model = random_bnn(rng, ["factorised", "factorised"], num_data=30)

@@ -139,6 +139,7 @@ def test_a_resumed_run_has_the_variables_of_its_objective(tmp_path):
     assert record.step == 9 and record.reports[0].name == "shifted bound"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("objective", "place"),
     [

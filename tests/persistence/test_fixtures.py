@@ -50,6 +50,7 @@ def test_predictions_are_those_of_the_model_that_was_saved(name, expected):
         np.testing.assert_allclose(found[key], value, tolerance, tolerance, err_msg=key)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["kernels", "posteriors", "keras", "likelihood-switched", "own"])
 def test_files_of_many_parts_load(name):
     read(name)

@@ -270,6 +270,7 @@ def test_wrong_tables(file, folder, frame, capsys):
     assert "has no rows" in wrong(capsys, file, "--data", path, "--out", out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows_at_a_time", [2, 3, 100])
 def test_an_empty_row_must_not_move_the_others(
     file, folder, frame, capsys, monkeypatch, rows_at_a_time

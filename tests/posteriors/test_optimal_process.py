@@ -350,6 +350,7 @@ def test_training_and_files(lower, data, tmp_path):
     np.testing.assert_allclose(functions(X)[:, :2], functions(X[:2]), rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_other_data_than_those_it_holds_are_refused(data):
     X, Y = data
     model = two_layers(X, Y)

@@ -187,6 +187,7 @@ def test_convolutions_have_pseudo_data_at_all_images(rng):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_layers", [1, 3])
 @pytest.mark.parametrize("method", ["global", "full"])
 def test_the_builder_starts_at_the_same_functions(method, num_layers, data):

@@ -59,6 +59,7 @@ def network(kind, layers_of):
     return DeepGP(layers_of(lower, upper), likelihood, num_data=N, inducing_inputs=U)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["global", "local", "factorised", "prior", "optimal"])
 def test_scales_of_weights_are_scales_of_inputs(kind, rng):
     """The same network with scaled rows below a prior of one scale."""

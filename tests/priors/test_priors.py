@@ -126,6 +126,7 @@ EXPECTATIONS = [
 ]
 
 
+@pytest.mark.slow
 @every_scale_prior
 def test_gradients_pass_through_draws(constants):
     prior = ScalePrior(**constants)

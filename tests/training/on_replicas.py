@@ -70,21 +70,18 @@ def message(function, *args, **kwargs):
 
 
 def same_parameters(folder):
-    for name in ("svgp", "gp"):
-        for batch_size in (None, 7):
-            for strategy in (None, TWO):
-                model = made(strategy, noiseless, name)
-                rate = {"learning_rate": lambda step: 0.05 / tf.cast(step + 1, tf.float64) ** 0.5}
-                record = train(
-                    model, DATA, steps=50, batch_size=batch_size, strategy=strategy, **rate
-                )
-                yield {
-                    "case": [name, batch_size],
-                    "parameters": numbers(model),
-                    "bound": record.reports[-1].bound,
-                    "steps": [report.step for report in record.reports],
-                    "rates": [report.learning_rate for report in record.reports],
-                }
+    for name, batch_size in (("svgp", 7), ("gp", None)):
+        for strategy in (None, TWO):
+            model = made(strategy, noiseless, name)
+            rate = {"learning_rate": lambda step: 0.05 / tf.cast(step + 1, tf.float64) ** 0.5}
+            record = train(model, DATA, steps=50, batch_size=batch_size, strategy=strategy, **rate)
+            yield {
+                "case": [name, batch_size],
+                "parameters": numbers(model),
+                "bound": record.reports[-1].bound,
+                "steps": [report.step for report in record.reports],
+                "rates": [report.learning_rate for report in record.reports],
+            }
 
 
 def augmentation(folder):

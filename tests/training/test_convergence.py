@@ -174,6 +174,7 @@ def test_fit_stops_when_it_has_converged(monkeypatch, tmp_path):
     assert train(LinearModel(12), (X, Y), steps=5000, **settings).step == 5000
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("how", ["raises", "returns True"])
 def test_a_callback_stops_the_run(how, tmp_path):

@@ -41,14 +41,14 @@ def assert_close(a, b, tolerance):
 @pytest.mark.slow
 def test_parameters_are_those_of_one_device(runs):
     answers = runs["same_parameters"]
-    assert len(answers) == 8
+    assert len(answers) == 4
     for alone, shared in zip(answers[::2], answers[1::2], strict=True):
         assert alone["case"] == shared["case"]
         assert_close(alone["parameters"], shared["parameters"], 1e-6)
         np.testing.assert_allclose(alone["bound"], shared["bound"], rtol=1e-8)
         assert shared["steps"][-1] == 50 and shared["rates"][-1] == alone["rates"][-1]
     # The cases are not all one.
-    assert len({alone["bound"] for alone in answers[::2]}) == 4
+    assert len({alone["bound"] for alone in answers[::2]}) == 2
 
 
 @pytest.mark.slow

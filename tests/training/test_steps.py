@@ -141,6 +141,7 @@ def test_steps_per_call_change_nothing(monkeypatch):
     assert_same(*models)
 
 
+@pytest.mark.slow
 def test_seed_decides():
     data, models = linear_data(), [LinearModel(20) for _ in range(3)]
     for model, seed in zip(models, (1, 1, 2), strict=True):
