@@ -73,14 +73,8 @@ def test_a_network_without_hidden_layers_is_linear_regression(name):
         assert record["standard_errors"]["elbo"] == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name == "bnn-radial" else pytest.mark.longest)
-        for name in DRAWN
-    ],
-)
+@pytest.mark.longest
+@pytest.mark.parametrize("name", DRAWN)
 def test_posteriors_that_are_drawn_from_predict_a_line(name):
     """None of them is exact, or has been given the time; all are near the exact mean."""
     table = sine()

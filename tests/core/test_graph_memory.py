@@ -95,13 +95,8 @@ def test_functions_of_others_inside_can_still_be_differentiated():
     assert tape.gradient(y, x).numpy() == 30.0
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param("posterior", marks=pytest.mark.longest),
-        pytest.param("model", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.longest
+@pytest.mark.parametrize("kind", ["posterior", "model"])
 def test_predictions_of_many_chunks_leave_no_graph(kind, rng, monkeypatch):
     """Those of the eager calls at first too; only the compiled function stays, with its owner."""
     monkeypatch.setattr("gpflow_gi.models.chunks.TARGET_SIZE", 40)

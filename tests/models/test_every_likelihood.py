@@ -233,12 +233,9 @@ def test_monte_carlo_likelihoods_are_seeded(
         assert np.all(first != other)
 
 
-@pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    "likelihood_class",
-    [pytest.param(gl.Softmax, marks=pytest.mark.longest), gl.SwitchedLikelihood],
-)
+@pytest.mark.parametrize("likelihood_class", [gl.Softmax, gl.SwitchedLikelihood])
 def test_eager_and_compiled_agree(likelihood_class: type, rng: np.random.Generator) -> None:
     case = TESTED[likelihood_class][0]
     model, (X, Y) = deep_gp(case, rng), data(case, rng)
