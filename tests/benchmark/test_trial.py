@@ -57,7 +57,7 @@ def exact_gp():
 
 
 QUICK = {"linear", "bnn-factorised-global"}
-# Each kind of model with each posterior; in the longest runs with other depths and priors too.
+# Each kind of model; in the longest runs the other posteriors, depths and priors too.
 SLOW = {"gp", "dgp-global-2", "dgp-local-2", "bnn-factorised", "bnn-global"}
 # Without a density. Small ones of these are in test_all_weights.py.
 UNBOUNDED = {"bnn-ensemble", "bnn-map", "bnn-dropout", "bnn-sghmc"}
