@@ -1877,14 +1877,14 @@ def test_the_sets_with_twenty_splits(twenty):
                 "concrete": {"dgp-local-2", "dgp-local-3", "dgp-global-5-zero", "bnn-ensemble"},
                 "energy": {"dgp-local-2", "dgp-local-3", "bnn-ensemble"},
                 "kin8nm": {"dgp-local-2", "dgp-local-3", "bnn-ensemble"},
-                "power": {"bnn-laplace", "bnn-ensemble"},
+                "power": {"bnn-ensemble"},
                 "wine": {"dgp-local-3", "dgp-global-5-zero", "bnn-ensemble"},
                 "yacht": set(),
             }[name]
         )
     assert f"So far {listed(list(methods))} have all of them" in WORDS
     numbers = sorted(map(len, methods.values()))
-    assert numbers == [9, 10, 11, 11, 11, 12, 14] and "Nine to fourteen methods" in WORDS
+    assert numbers == [9, 10, 11, 11, 11, 13, 14] and "Nine to fourteen methods" in WORDS
     records = pd.read_csv(RESULTS / "twenty" / "records.csv")
     others = records[~records["method"].isin(twenty.LIST)].query("dataset == 'wine'")
     assert set(others["method"]) == {"dgp-global-2-full"}
@@ -1931,7 +1931,17 @@ def test_what_is_said_of_twenty_splits_of_power_and_energy(twenty):
     )
     power, energy = power.mean(), energy.mean()
     ordered = power["log_density"].sort_values(ascending=False).index
-    assert set(ordered[:3]) == {"dgp-global-2", "dgp-global-3", "dgp-global-5-zero"}
+    assert set(ordered[1:4]) == {"dgp-global-2", "dgp-global-3", "dgp-global-5-zero"}
+    assert ordered[0] == power["elbo"].idxmin() == "bnn-laplace"
+    fresh = twenty.trials().loc["power"].loc[methods["power"]].query("split >= 5")
+    crps = fresh["crps"].unstack("split")
+    assert (crps.idxmin() == "bnn-laplace").all() and crps.shape == (13, 15)
+    density = fresh["log_density"].unstack("split")
+    gap = density.loc["bnn-laplace"] - density.loc["dgp-global-3"]
+    said = f"predicts best of the thirteen, {power['log_density'].max():.3f}, and has the worst"
+    said += " bound: its test log density is above that of three layers of global ones by"
+    said += f" {gap.mean():.4f} ± {gap.sem():.4f}, on {(gap > 0).sum()} of 15 fresh splits"
+    assert f"{said} (p = {p_of_shared_rows(gap):.3f})" in WORDS
     local = power["log_density"][["dgp-local-2", "dgp-local-3"]]
     assert (local - power["log_density"]["svgp"]).abs().max() < 0.002
     above = energy.loc[["dgp-global-2", "dgp-global-3"]] - energy.loc["svgp"]
