@@ -5,6 +5,7 @@ python docs/results/twenty/table.py
 Reads records.csv here and in ../standard, and prints the tables of docs/results/twenty-splits.md.
 """
 
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -63,6 +64,11 @@ def complete() -> dict[str, list[str]]:
     return found
 
 
+def digits(scores: pd.Series) -> int:
+    """Digits after the point: three, or as many as show three digits of the least score."""
+    return max(3, 2 - math.floor(math.log10(scores.min())))
+
+
 def means(dataset: str) -> str:
     """The table of a set, the best bound first.
 
@@ -76,9 +82,10 @@ def means(dataset: str) -> str:
     rows = []
     for method in order:
         cells = []
-        for groups in found.values():
+        for metric, groups in found.items():
             mean, error = groups.mean()[method], groups.sem()[method]
-            cells.append("" if pd.isna(mean) else f"{mean:.3f} ± {error:.3f}")
+            number = digits(groups.mean()) if metric == "crps" else 3
+            cells.append("" if pd.isna(mean) else f"{mean:.{number}f} ± {error:.{number}f}")
         rows.append([method, *cells, f"{ranks[method]:.1f}"])
     return pipe_table(["", *METRICS.values(), "mean rank by density"], rows)
 
