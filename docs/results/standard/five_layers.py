@@ -2,7 +2,7 @@
 
 python docs/results/standard/five_layers.py
 
-Reads records.csv here, in ../rates and in ../settings, and prints the tables of
+Reads records.csv here, in ../rates, ../settings and ../twenty, and prints the tables of
 docs/results/five-layers.md.
 """
 
@@ -12,6 +12,7 @@ import pandas as pd
 
 from gpflow_gi.benchmark.report.markdown import pipe_table
 from gpflow_gi.benchmark.report.published import read as read_published
+from gpflow_gi.benchmark.report.statistics import p_of_shared_rows
 
 HERE = Path(__file__).resolve().parent
 
@@ -41,6 +42,9 @@ CHANGED = {
 FAMILIES = ("local", "global")
 
 SPLITS = range(5)
+
+FRESH = range(5, 20)
+"""Splits that had no part in the choice of starts and rates."""
 
 METRICS = {"elbo": "bound per row", "log_density": "test log density"}
 
@@ -122,6 +126,39 @@ def markdown(table: pd.DataFrame) -> str:
     return pipe_table(heads, rows, num_names=2)
 
 
+def fresh(metric: str) -> dict[str, pd.DataFrame]:
+    """A metric of both from the targets, by set: an index of families, a column a fresh split.
+
+    :param metric: one of :data:`METRICS`.
+    """
+    table = pd.read_csv(HERE / "../twenty/records.csv")
+    assert (table["status"] == "done").all() and table["split"].isin(FRESH).all()
+    table = table.set_index(["dataset", "method", "split"])[metric].unstack("split")
+    names = {f"dgp-{family}-5-zero-targets": family for family in FAMILIES}
+    sets = table.index.unique("dataset")
+    found = {name: table.loc[name].reindex(list(names)).rename(index=names) for name in sets}
+    return {name: values for name, values in found.items() if values.notna().all(axis=None)}
+
+
+def fresh_markdown() -> str:
+    """Means on the fresh splits, and the differences; bold where p is below 5%."""
+    rows = []
+    of_each = {metric: fresh(metric) for metric in METRICS}
+    for name, bounds in of_each["elbo"].items():
+        means = [f"{values.mean():.3f} ± {values.sem():.3f}" for _, values in bounds.iterrows()]
+        cells = []
+        for metric in METRICS:
+            values = of_each[metric][name]
+            gap = values.loc["global"] - values.loc["local"]
+            stars = "**" if p_of_shared_rows(gap) < 0.05 else ""
+            cells.append(f"{stars}{gap.mean():.4f} ± {gap.sem():.4f}{stars}")
+            cells.append(f"{(gap > 0).sum()} of {len(gap)}")
+        rows.append([name, *means, *cells])
+    heads = ["", *FAMILIES, "global minus local", "ahead on", "test log density", "ahead on"]
+    return pipe_table(heads, rows)
+
+
 if __name__ == "__main__":
     for metric in METRICS:
         print(markdown(compared(metric)), end="\n\n")
+    print(fresh_markdown())
