@@ -83,7 +83,7 @@ def computed() -> dict[str, str]:
         "below the usual three; their bounds and gains:": doubled.markdown_of_gains(
             doubled.other_forms(steps)
         ),
-        "each at its best rate, on energy after a long KL warm-up": doubled.markdown_of_gains(
+        "at the best rate after 3000 steps; wine has not": doubled.markdown_of_gains(
             doubled.with_optimal_last_layers()
         ),
         "20,000 steps), in the bound per row of the first": doubled.markdown_of_leads(steps),

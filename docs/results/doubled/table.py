@@ -89,7 +89,7 @@ def markdown_of_gains(table: pd.DataFrame) -> str:
     rows = []
     for (dataset, method), row in table.iterrows():
         bounds = [f"{row[steps]:.3f}" for steps in STEPS]
-        gain = marked(f"{row['gain']:.3f}", row["gain"])
+        gain = marked(f"{round(row['gain'], 3) + 0.0:.3f}", row["gain"])  # 0.000, not -0.000
         rows.append([dataset, method, f"{row['learning_rate']:g}", *bounds, gain])
     heads = ["", "method", "rate", *(f"{steps} steps" for steps in STEPS), "gain"]
     return pipe_table(heads, rows, num_names=2)

@@ -65,7 +65,7 @@ def complete() -> dict[str, list[str]]:
 
 
 def digits(scores: pd.Series) -> int:
-    """Digits after the point: three, or as many as show three digits of the least score."""
+    """Digits after the point: three, or as many as the least score needs to show three."""
     return max(3, 2 - math.floor(math.log10(scores.min())))
 
 
