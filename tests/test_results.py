@@ -2288,7 +2288,8 @@ def test_laplace_and_ensembles_beside_four_posteriors(networks, forms):
     assert rates == {0.03}
     two, three = (behind["bnn-ensemble", "protein", depth] for depth in (2, 3))
     said = "On protein that of `bnn-ensemble` is above that of two layers, by"
-    said += f" {two.mean():.3f} ± {two.sem():.3f} (p = {p_of_shared_rows(two):.3f}), and below that of three, by"
+    said += f" {two.mean():.3f} ± {two.sem():.3f} (p = {p_of_shared_rows(two):.3f}), and"
+    said += " below that of three, by"
     assert f"{said} {-three.mean():.3f} ± {three.sem():.3f}." in WORDS
     behind.pop(("bnn-ensemble", "protein", 2))
     ahead = {(method, name) for (method, name, _), gap in behind.items() if gap.mean() > 0}
