@@ -117,6 +117,7 @@ def computed() -> dict[str, str]:
         "the bound per row by scales and depth:": ard.means("elbo"),
         "Their test log density over ten splits:": ard.means("log_density"),
         "The bound per row of five layers over five splits:": five.markdown(five.compared("elbo")),
+        "fifteen splits, and their standard errors; first the bounds:": five.fresh_markdown(),
         "The test log density of five layers over five splits:": five.markdown(
             five.compared("log_density")
         ),
