@@ -8,6 +8,7 @@ Prints tables of docs/results/README.md, local-and-global.md and published.md, a
 global-local.png.
 """
 
+import functools
 import re
 from pathlib import Path
 
@@ -75,6 +76,12 @@ def name_of(method: str, budget: str) -> str:
     return ", ".join([method, *(CHANGES[change] for change in changes)])
 
 
+@functools.cache
+def records() -> pd.DataFrame:
+    """Trials of all folders; read once."""
+    return pd.concat([pd.read_csv(HERE / folder / "records.csv") for folder in FOLDERS])
+
+
 def candidates(depth: int, splits: range = SPLITS) -> pd.DataFrame:
     """Trials at each method's best rate: an index of dataset and name, columns metric and split.
 
@@ -83,7 +90,7 @@ def candidates(depth: int, splits: range = SPLITS) -> pd.DataFrame:
     :param depth: number of layers.
     :param splits: those that count.
     """
-    table = pd.concat([pd.read_csv(HERE / folder / "records.csv") for folder in FOLDERS])
+    table = records()
     is_compared = table["method"].str.match(rf"dgp-(local|global)-{depth}(?!-zero)\b")
     table = table[is_compared & (table["status"] == "done") & table["used"].eq(True)]
     table = table[table["split"].isin(splits)]
