@@ -10,8 +10,8 @@ import scipy.sparse
 
 import gpflow_gi as gi
 
+from .examples import LABEL_LIST, N, X, Y, deep_gp, model, posterior
 from .judging import ANSWER, WORDS, judge
-from .targets import LABEL_LIST, N, X, Y, deep_gp, model, posterior
 from .values import replaced_last, second
 
 PAGE = Path(__file__).parents[2] / "docs" / "bad_inputs.md"
