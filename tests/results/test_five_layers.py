@@ -50,7 +50,7 @@ def test_means_of_five_layers():
 def test_five_layers_on_fresh_splits():
     five = script("standard", "five_layers.py")
     bounds, densities = (five.fresh(metric) for metric in five.METRICS)
-    sets = ["boston", "concrete", "energy", "yacht"]
+    sets = ["boston", "concrete", "energy", "wine", "yacht"]
     assert list(bounds) == sets and f"So far {listed(sets)} have all of them" in WORDS
     names = ",".join(f"dgp-{family}-5-zero-targets" for family in reversed(five.FAMILIES))
     assert f"--datasets {','.join(sets)} --methods {names} --splits 0:20" in WORDS
@@ -72,7 +72,7 @@ def test_five_layers_on_fresh_splits():
     )
 
     p = leads_of_densities.apply(p_of_shared_rows)
-    assert p.min() > 0.05 and (leads_of_densities.mean() < 0).all()
+    assert p.min() > 0.05
     behind = (leads_of_densities < 0).sum()
     said = (
         f"on none of these sets (p = {listed(f'{value:.2f}' for value in p)}). Local ones have the"
@@ -93,8 +93,8 @@ def test_five_layers_on_fresh_splits():
     assert of_five[names[1]] < of_five[names[0]] and leads["energy"].mean() > 0
     said = (
         f"On [fifteen other splits](five-layers.md#fifteen-fresh-splits) of {listed(sets)} their"
-        " mean bound is significantly better than that of local ones, and their mean test log"
-        " density lower, not significantly; other sets were not run there."
+        " mean bound is significantly better than that of local ones, and their test log density"
+        " not significantly different; other sets were not run there."
     )
     assert said in words_of("docs/results/README.md")
 
