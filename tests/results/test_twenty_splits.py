@@ -202,7 +202,7 @@ def test_what_is_said_of_twenty_splits_of_naval(twenty, forms):
     first = pd.read_csv(OF_STANDARD / "records.csv").query("used and dataset == 'naval'")
     first = first.query("split < 5").groupby("method")["elbo"].mean()
     gap = first["dgp-local-3"] - first["dgp-global-3"]
-    said = f"their bound is better than that of global ones by {gap:.3f}."
+    said = f"their bound is better than that of global ones in the default form by {gap:.3f}."
     assert f"Local deep GPs of three layers are not among the ten: on splits 0 to 4 {said}" in WORDS
     bounds = forms.comparisons(2).loc["naval", ["elbo_local", "elbo_global"]].astype(float)
     assert list(bounds.round(1)) == [4.9, 4.9] and bounds.iloc[1] > bounds.iloc[0]
