@@ -57,7 +57,7 @@ QUICK_ANSWERS = [
     (["experiment", "nothing"], 2, "toy-iwbo"),
     (["experiment", "toy", "--data", "digits"], 2, "it makes its own"),
     (["experiment", "toy", "--jobs", "2"], 2, "leave out --jobs and --dask"),
-    (["experiment", "images", "--data", "cats"], 2, "choose from digits, mnist, cifar10"),
+    (["experiment", "images", "--data", "cats"], 2, "choose from digits, mnist5k, mnist, cifar10"),
 ]
 
 

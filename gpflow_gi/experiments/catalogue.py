@@ -112,7 +112,7 @@ EXPERIMENTS = {
             "images",
             "classification of images, calibration, what is unknown (Table 1)",
             "gpflow_gi.experiments.images",
-            data=("digits", "mnist", "cifar10", "cifar10-scale", "cifar10-resnet18"),
+            data=("digits", "mnist5k", "mnist", "cifar10", "cifar10-scale", "cifar10-resnet18"),
             is_resumable=True,
         ),
         Experiment(

@@ -2,14 +2,15 @@
 
 One residual network of convolutions, four posteriors: factorised, local inducing, factorised with a
 global last layer, and global. The digits train in minutes on a CPU; MNIST takes longer, and has two
-deep GPs of the pixels beside the networks; CIFAR-10 uses the paper's width, its 500 inducing images
-and its spatial prior, or its scale prior, and needs a GPU. Images are not augmented, and the KL
-term has weight one except during the warm-up, so the result is a bound. The exception is the
-paper's ResNet-18, which is trained on flipped and cropped images with a twentieth of the KL term.
+deep GPs of the pixels beside the networks, as have 5000 of its images; CIFAR-10 uses the paper's
+width, its 500 inducing images and its spatial prior, or its scale prior, and needs a GPU. Images
+are not augmented, and the KL term has weight one except during the warm-up, so the result is a
+bound. The exception is the paper's ResNet-18, which is trained on flipped and cropped images with a
+twentieth of the KL term.
 
-The out-of-distribution images are cuts of two photographs for digits and MNIST, and the test images
-of SVHN for CIFAR-10. They are told from test images by the entropy of the prediction. For digits of
-both kinds there are further sets: noise, rotated and scaled digits, and letters.
+The out-of-distribution images are cuts of two photographs for digits, and the test images of SVHN
+for CIFAR-10. They are told from test images by the entropy of the prediction. For digits there are
+further sets: noise, rotated and scaled digits, and letters.
 
 A run can be resumed: training is saved every minute, and a model that is measured is not trained
 again.
@@ -108,6 +109,9 @@ USUAL = {
     "mnist": Settings(
         prior="scale", width=8, num_inducing=50, steps=6000, batch_size=100, kl_warmup=1200
     ),
+    "mnist5k": Settings(
+        prior="scale", width=8, num_inducing=50, steps=2000, batch_size=100, kl_warmup=400
+    ),
     "cifar10": _CIFAR10,
     "cifar10-scale": replace(_CIFAR10, prior="scale"),
     "cifar10-resnet18": _RESNET18,
@@ -120,7 +124,8 @@ FAST = {
     for name, settings in USUAL.items()
 }  # fmt: skip
 OF_DEEP_GPS: dict[str, dict[str, Any]] = {
-    "mnist": {"num_inducing": 100, "steps": 10_000, "batch_size": 1000, "kl_warmup": 2000}
+    "mnist": {"num_inducing": 100, "steps": 10_000, "batch_size": 1000, "kl_warmup": 2000},
+    "mnist5k": {"num_inducing": 100, "steps": 2000, "batch_size": 1000, "kl_warmup": 400},
 }
 """Settings of the deep GPs that differ, for data that have them; not with `fast`."""
 

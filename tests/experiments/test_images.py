@@ -78,6 +78,23 @@ def test_mnist_as_images_and_as_pixels(monkeypatch):
     }
 
 
+@pytest.mark.slow
+def test_a_deep_gp_learns_handwritten_digits():
+    task = images.load("mnist5k", 0).of_pixels()
+    train, test = task.train, task.test
+    labels = np.ravel(train.Y)
+    means = np.stack([train.X[labels == label].mean(axis=0) for label in range(10)])
+    nearest = ((test.X[:, None] - means) ** 2).sum(axis=2).argmin(axis=1)[:, None]
+    settings = replace(TINY, num_inducing=30, steps=300, batch_size=200, num_test_samples=10)
+    with gpflow.config.as_context():
+        gpflow.config.set_default_float(images.FLOAT)
+        gpflow.config.set_default_jitter(images.JITTER)
+        found = images._train(task, "deep GP, global", settings, 0, False)
+    assert found["accuracy"] > np.mean(nearest == test.Y) > 0.75
+    # Noise is no digit.
+    assert found["further_auroc"]["noise"] > 0.9
+
+
 @pytest.mark.longest
 def test_deep_gps_stand_beside_the_networks(monkeypatch):
     fake_mnist(monkeypatch)
