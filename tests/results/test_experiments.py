@@ -9,7 +9,7 @@ import pytest
 
 from gpflow_gi.experiments import images, study
 from gpflow_gi.experiments.global_local import MEASURES
-from tests.results.pages import RESULTS
+from tests.results.pages import RESULTS, rows_of
 
 # They read thousands of records, and change with the records and the pages alone.
 pytestmark = pytest.mark.slow
@@ -141,6 +141,40 @@ def test_the_tables_of_mnist():
     ]  # fmt: skip
     assert table["scaled"].nlargest(2).diff().abs().max() < 0.001
     assert table.loc[list(images.METHODS), "noise"].max() < 0.05
+
+
+def test_the_likelihoods_of_deep_gps_of_mnist():
+    lines = (RESULTS / "mnist-deep-gps.jsonl").read_text("utf-8").splitlines()
+    found = [json.loads(line) for line in lines]
+    _, *rows = rows_of("docs/experiments.md", "python docs/results/mnist_deep_gps.py OUT.jsonl")
+    assert rows == [
+        [
+            one["posterior"],
+            one["likelihood"],
+            f"{one['steps']:,}",
+            f"{one['log_density']['mean']:.3f} ± {one['log_density']['standard_error']:.3f}",
+            f"{100 * one['accuracy']:.2f}",
+            f"{one['elbo']:.3f}",
+            f"{one['ece']:.3f}",
+        ]
+        for one in found
+    ]
+    *multiclass, longer = found
+    for one in multiclass:
+        # The numbers of the notebook.
+        assert one["log_density"]["mean"] > -0.073 and one["accuracy"] > 0.9794
+    experiment = json.loads((RESULTS / "mnist.json").read_text("utf-8"))
+    (usual,) = (one for one in experiment["networks"] if one["method"] == "deep GP, global")
+    gain = longer["elbo"] - usual["elbo"]["mean"]
+    change = longer["log_density"]["mean"] - usual["log_density"]["mean"]
+    words = " ".join(EXPERIMENTS.split())
+    assert (
+        f"raise the bound by {gain:.3f}, and change the test log density by {change:.3f}." in words
+    )
+    ece = max(one["ece"] for one in multiclass)
+    assert ece < min(longer["ece"], usual["ece"])
+    density = min(one["log_density"]["mean"] for one in multiclass)
+    assert density > max(longer["log_density"]["mean"], usual["log_density"]["mean"])
 
 
 def test_networks_predict_better_with_factorised_weights():
