@@ -110,6 +110,9 @@ def computed() -> dict[str, str]:
         "Differences on splits 5 to 19.": twenty.compared(),
         "Published means, and ours over five splits": chains.over_sparse_gp_markdown(),
         "on the first split of chains and": chains.first_split_markdown(),
+        "Mean test log densities of two layers with the bound's term:": (
+            chains.chains_compared_markdown()
+        ),
         "Differences of the two terms,": chains.gains_markdown(),
         "Test rows of five splits, for the sets that have them:": chains.by_terms_markdown(),
         "of the first split is held out (": chains.held_out_markdown(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,9 @@ from .sghmc import check_friction
 
 LARGEST_STEP = 0.003
 """The default step size: about twenty steps for a period, with little error of the leaps."""
+
+NUM_TRIES = 3
+"""Number of step sizes that are tried by default, each a quarter of the one before."""
 
 State = Sequence[tf.Tensor]
 """One tensor [C, M, P] for each layer: its whitened inducing outputs in C chains."""
@@ -108,7 +112,8 @@ def sghmc_inducing(
     :param steps: number of steps after that.
     :param batch_size: B, rows of each step; None for all.
     :param step_size: eta, in units of the covariance of the start; by default 0.003, or less for
-        minibatches, whose noise then adds about a twentieth.
+        minibatches, whose noise then adds about a twentieth. If the chains diverge, the default
+        becomes a quarter of it, up to twice, with a warning.
     :param friction: in (0, 1].
     :param learning_rate: learning rate of Adam for the hyperparameters; 0 to keep them.
     :param window: the number of states, of which one is chosen for each step of Adam.
@@ -118,7 +123,9 @@ def sghmc_inducing(
     :raises TypeError: if `model` is not a DeepGP.
     :raises ValueError: if a layer is another one; if `alpha` is above 0 and the last layer has a
         mixing matrix; if the data are not all rows, or do not fit; if a number is not positive, or
-        `friction` above 1; if there are fewer steps than draws; or if the chains diverge.
+        `friction` above 1; if there are fewer steps than draws; or if the chains diverge: if
+        after the burn-in, or at the end, a log density is not finite, or is below that of the start
+        by 1 or more for each row plus 10 for each inducing output.
     """
     started = time.perf_counter()
     T, C = positive_integer("num_draws", num_draws), positive_integer("num_chains", num_chains)
@@ -146,21 +153,35 @@ def sghmc_inducing(
         FreeGaussian(posterior.q_mu, root).draw(C, fold_in(seed, i)).z
         for i, (posterior, root) in enumerate(zip(posteriors, roots, strict=True))
     ]
-    density = _Density(model, state, X, Y, batch_size, alpha)
     if step_size is None:
         share = min(batch_size or len(X), len(X)) / len(X)
-        step_size = LARGEST_STEP if share == 1.0 else min(LARGEST_STEP, 0.1 * friction * share)
-    chains = _Chains(density, state, roots, step_size, friction, fold_in(seed, len(state)))
-    if learning_rate:
-        chains.learn(burn_in, window, learning_rate)
+        largest = LARGEST_STEP if share == 1.0 else min(LARGEST_STEP, 0.1 * friction * share)
+        sizes = [largest / 4**i for i in range(NUM_TRIES)]
     else:
-        chains.move(burn_in)
-    draws = [chains.move(int(n)) for n in np.diff(np.arange(T + 1) * steps // T)]
-    values = tuple(np.stack(parts, axis=1) for parts in zip(*draws, strict=True))
-    if not all(np.all(np.isfinite(part)) for part in values):
+        sizes = [step_size]
+    for eta in sizes:
+        density = _Density(model, state, X, Y, batch_size, alpha)
+        chains = _Chains(density, state, roots, eta, friction, fold_in(seed, len(state)))
+        check = _Check(density, state, fold_in(seed, len(state) + 1))
+        if learning_rate:
+            chains.learn(burn_in, window, learning_rate)
+        else:
+            chains.move(burn_in)
+        if not check.has_fallen(chains.state):
+            draws = [chains.move(int(n)) for n in np.diff(np.arange(T + 1) * steps // T)]
+            if not check.has_fallen(chains.state):
+                break
+        if eta != sizes[-1]:
+            warnings.warn(
+                f"The chains diverge with a step_size of {eta:.2g}, and start again with a quarter "
+                "of it.",
+                stacklevel=2,
+            )
+    else:
         raise ValueError(
             "The chains diverge: give a lower step_size or learning_rate, or a larger batch_size."
         )
+    values = tuple(np.stack(parts, axis=1) for parts in zip(*draws, strict=True))
     found = _with_draws(density.model, [part.reshape(C * T, *part.shape[2:]) for part in values])
     return InducingChains(found, values, time.perf_counter() - started)
 
@@ -181,6 +202,7 @@ class _Density:
         self._values = [layer.posterior.values for layer in self.model.layers]
         self._num_chains = int(state[0].shape[0])
         self._data = X, Y
+        self.num_data = int(X.shape[0])
         self._batch_size = batch_size
         self._alpha = alpha
 
@@ -193,25 +215,41 @@ class _Density:
         :param variables: variables to take the gradient of; None for v.
         :param seed: [2], of the rows and of the layers below the last.
         """
-        for values, v in zip(self._values, state, strict=True):
-            values.unconstrained_variable.assign(v)  # without a check, which raises in a graph
+        self._assign(state)
         learned = variables is not None
         if variables is None:
             variables = [values.unconstrained_variable for values in self._values]
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(variables)
-            log_density = self._data_term(seed)
-            for values in self._values:
-                log_density -= 0.5 * tf.reduce_sum(tf.square(values))  # log p(v)
+            log_density = tf.reduce_sum(self._of_chains(seed))
             if learned:
                 log_density += self._num_chains * self.model.log_prior_density()
         zero = tf.UnconnectedGradients.ZERO
         return list(tape.gradient(log_density, variables, unconnected_gradients=zero))
 
+    def of_chains(self, state: State, seed: tf.Tensor) -> tf.Tensor:
+        """Estimate log q(v) of each chain, [C].
+
+        :param state: the inducing outputs v of the chains.
+        :param seed: [2], of the rows and of the layers below the last.
+        """
+        self._assign(state)
+        return self._of_chains(seed)
+
+    def _assign(self, state: State) -> None:
+        for values, v in zip(self._values, state, strict=True):
+            values.unconstrained_variable.assign(v)  # without a check, which raises in a graph
+
+    def _of_chains(self, seed: tf.Tensor) -> tf.Tensor:
+        log_density = self._data_term(seed)
+        for values in self._values:
+            log_density -= 0.5 * tf.reduce_sum(tf.square(values), axis=[1, 2])  # log p(v)
+        return log_density
+
     def _data_term(self, seed: tf.Tensor) -> tf.Tensor:
-        """N/B sum_n 1/alpha log E p(y_n | f_n)^alpha given the layers below, summed over chains."""
+        """N/B sum_n 1/alpha log E p(y_n | f_n)^alpha given the layers below, for each chain."""
         X, Y = self._data
-        N = int(X.shape[0])
+        N = self.num_data
         B = self._batch_size or N
         if B < N:
             rows = tf.random.stateless_uniform([B], fold_in(seed, 0), maxval=N, dtype=tf.int32)
@@ -225,7 +263,28 @@ class _Density:
         else:
             log_power = log_expected_power(*of_rows, self._alpha, missing=missing)
             per_row = log_power / self._alpha
-        return (N / min(B, N)) * tf.reduce_sum(per_row)
+        return (N / min(B, N)) * tf.reduce_sum(per_row, axis=-1)
+
+
+class _Check:
+    """Tell chains that diverge from others by log q(v), which few draws have far below the start.
+
+    They may be finite: where a hidden layer is thrown far from all inducing points, the last layer
+    is that of the prior, no gradient leads back, and the chains stay.
+    """
+
+    def __init__(self, density: _Density, start: State, seed: tf.Tensor) -> None:
+        self._density = density
+        self._seed = seed
+        self._first = density.of_chains(start, seed)
+        # log q varies by about the square root of half the number of inducing outputs.
+        num_outputs = sum(int(np.prod(v.shape[1:])) for v in start)
+        self._most = density.num_data + 10.0 * num_outputs
+
+    def has_fallen(self, state: State) -> bool:
+        """True if log q of a chain fell by 1 for each row and 10 for each output, or is NaN."""
+        fallen = self._first - self._density.of_chains(state, self._seed)
+        return not bool(np.all(fallen < self._most))
 
 
 class _Chains:
@@ -242,7 +301,7 @@ class _Chains:
     ) -> None:
         self._density = density
         self._step = 0
-        self._state = list(state)
+        self.state = list(state)
         self._velocity = [tf.zeros_like(v) for v in state]
         self._roots = roots
         self._eta = eta
@@ -253,18 +312,18 @@ class _Chains:
     def move(self, steps: int) -> list[NDArray[np.floating]]:
         """Take steps, with the hyperparameters as they are, and return the state."""
         start = tf.constant(self._step)
-        self._state, self._velocity = self._compiled_move(
-            start, start + steps, self._state, self._velocity
+        self.state, self._velocity = self._compiled_move(
+            start, start + steps, self.state, self._velocity
         )
         self._step += steps
-        return [v.numpy() for v in self._state]
+        return [v.numpy() for v in self.state]
 
     def learn(self, steps: int, window: int, learning_rate: float) -> None:
         """Take steps, each followed by one of Adam at a state of the window."""
         variables = self._density.model.trainable_variables
         optimizer = Adam(learning_rate, jit_compile=False)
         optimizer.build(variables)
-        past = [tf.Variable(tf.repeat(v[None], window, axis=0)) for v in self._state]
+        past = [tf.Variable(tf.repeat(v[None], window, axis=0)) for v in self.state]
 
         def take(step: tf.Tensor, state: State, velocity: State) -> Any:
             own = fold_in(self._seed, step)
@@ -284,7 +343,7 @@ class _Chains:
             return tf.while_loop(lambda step, *_: step < stop, take, (start, state, velocity))
 
         start = tf.constant(self._step)
-        _, self._state, self._velocity = run(start, start + steps, self._state, self._velocity)
+        _, self.state, self._velocity = run(start, start + steps, self.state, self._velocity)
         self._step += steps
 
     def _move(self, start: tf.Tensor, stop: tf.Tensor, state: State, velocity: State) -> Any:

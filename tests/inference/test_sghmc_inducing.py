@@ -1,6 +1,7 @@
 """Chains over inducing outputs: the optimal q(u) for one layer, and what they refuse."""
 
 import math
+import sys
 
 import gpflow
 import numpy as np
@@ -183,6 +184,42 @@ def test_a_seed_repeats_and_chains_may_diverge(data):
 
     with pytest.raises(ValueError, match="diverge"):
         sghmc_inducing(model, data, num_draws=1, burn_in=0, steps=300, step_size=1e6)
+
+
+@pytest.mark.parametrize("batch_size", [None, 5])
+def test_chains_that_are_thrown_far_away_are_refused(rng, batch_size):
+    """They stay where no layer answers, and are finite."""
+    X = np.linspace(-1.0, 1.0, 60)[:, None]
+    data = X, np.sin(5.0 * X) + 0.03 * rng.normal(size=X.shape)
+    likelihood = gpflow.likelihoods.Gaussian(1e-3)
+    model = build_deep_gp(*data, inference="local", num_inducing=10, likelihood=likelihood)
+    options = {"num_draws": 2, "burn_in": 0, "steps": 200, "batch_size": batch_size, "seed": 1}
+    sghmc_inducing(model, data, **options)
+    with pytest.raises(ValueError, match="chains diverge: give a lower step_size"):
+        sghmc_inducing(model, data, **options, step_size=1.0)
+
+
+@pytest.mark.slow
+def test_chains_that_diverge_start_again_with_a_quarter_of_the_default_step(data, monkeypatch):
+    model = one_layer(data, num_layers=2)
+    options = {"num_draws": 2, "burn_in": 30, "steps": 20, "seed": 1}
+    module = sys.modules[sghmc_inducing.__module__]
+    monkeypatch.setattr(module, "LARGEST_STEP", 1e3)
+    with (
+        pytest.warns(UserWarning, match=r"step_size of 1e\+03, and start again") as warned,
+        pytest.raises(ValueError, match="chains diverge"),
+    ):
+        sghmc_inducing(model, data, **options)
+    assert len([one for one in warned if "start again" in str(one.message)]) == 2
+    monkeypatch.setattr(module, "LARGEST_STEP", 0.004)
+    monkeypatch.setattr(module._Check, "has_fallen", lambda self, state: next(fallen), raising=True)
+    fallen = iter([True, False, False])
+    with pytest.warns(UserWarning, match="step_size of 0.004, and start again"):
+        again = sghmc_inducing(model, data, **options)
+    fallen = iter([False, False])
+    expected = sghmc_inducing(model, data, **options, step_size=0.001)
+    for mine, its in zip(again.values, expected.values, strict=True):
+        np.testing.assert_array_equal(mine, its)
 
 
 def test_functions_of_all_layers_are_of_one_state(rng):

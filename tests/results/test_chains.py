@@ -157,6 +157,58 @@ def test_what_is_said_of_chains_and_variational_posteriors(chains):
     assert f"{said} {{:.3f}} and {{:.3f}}.".format(*rmse.loc[order, 0]) in WORDS
 
 
+def test_chains_on_five_splits(chains, figures):
+    table = chains.chains_compared()
+    sets = list(table.index)
+    assert sets == [name for name in NINE_SETS if name != "naval"]
+    command = f"--datasets {','.join(sets)} --methods dgp-sghmc-2 --splits 0:5"
+    assert command in WORDS
+    gains, p = table["gain over local"], table["p over local"]
+    better = list(table.index[(gains > 0) & (p < 0.05)])
+    assert better == ["kin8nm", "protein"]
+    said = "on kin8nm and protein, by {:.3f} and {:.3f}, on all five splits, and above them"
+    assert said.format(*gains[better]) in WORDS
+    assert (table.loc[better, "above local"] == 5).all()
+    assert list(gains.index[gains < 0]) == ["yacht"]
+    theirs = chains.published_gains()["SGHMC_DGP_2"]
+    for name in ("concrete", "power", "protein", "wine"):
+        assert gains[name] < 0.1 * theirs[name]
+    over = table["gain over global"]
+    assert list(over.index[(over > 0) & (table["p over global"] < 0.05)]) == ["concrete", "protein"]
+    # On wine they are level.
+    ahead = over.index[over < -0.001]
+    assert f"on {listed(ahead)} global ones have the better mean." in WORDS
+    assert table.loc["yacht", "above local"] == 1
+    assert f"by {-gains['yacht']:.3f} in the mean (p = {p['yacht']:.2f})." in WORDS
+    records = pd.read_csv(RESULTS / "chains" / "records.csv").query("method == 'dgp-sghmc-2'")
+    minutes = records["seconds"] / 60.0
+    assert f"Trials took {minutes.min():.0f} to {minutes.max():.0f} minutes." in WORDS
+
+
+def test_chains_on_naval(chains, figures):
+    diverged = [
+        json.loads(path.read_text("utf-8"))
+        for path in sorted((RESULTS / "chains" / "diverged").glob("*.json"))
+    ]
+    assert [one["trial"]["split"] for one in diverged] == [1, 2, 3, 4]
+    scores = [one["metrics"]["log_density"] for one in diverged]
+    assert f"with a test log density of {min(scores):.2f} to {max(scores):.2f} (" in WORDS
+    lines = (RESULTS / "chains" / "step-sizes.jsonl").read_text("utf-8").splitlines()
+    found = [json.loads(line) for line in lines]
+    assert [(one["set"], one["split"], one["factor"]) for one in found] == [
+        ("naval", split, 0.25) for split in range(5)
+    ]
+    local = figures.records().loc[("naval", "dgp-local-2"), "log_density"].loc[list(range(5))]
+    ours = [one["log_density"] for one in found]
+    said = "densities are {} ([numbers](chains/step-sizes.jsonl)), those of local ones {}."
+    assert said.format(*(listed([f"{x:.3f}" for x in row]) for row in (ours, local))) in WORDS
+    ahead = sum(mine > its for mine, its in zip(ours, local, strict=True))
+    assert f"Chains are ahead on {COUNTS[ahead]} of five splits, and far behind" in WORDS
+    theirs = read_published().query("metric == 'log_density' and dataset == 'naval'")
+    theirs = theirs.set_index("method")["mean"].astype(float)
+    assert f"chains have {theirs['SGHMC_DGP_2']:.2f} with two layers." in WORDS
+
+
 def test_what_is_said_of_the_cost_of_log_densities(chains):
     records = pd.read_csv(RESULTS / "chains" / "records.csv")
     by_training = records[records["method"].str.match(r"(?!.*sghmc).*alpha-1")]

@@ -6,6 +6,7 @@ Reads records.csv here and in ../standard, and prints the tables of docs/results
 """
 
 import json
+import runpy
 from pathlib import Path
 
 import pandas as pd
@@ -43,6 +44,9 @@ PUBLISHED = {
 
 OURS = ("svgp-alpha-1", "dgp-local-2", "dgp-local-2-alpha-1", "dgp-global-2-alpha-1")
 """Methods that are compared with `svgp` over five splits."""
+
+CHAINS = "dgp-sghmc-2"
+"""Chains with E log p(y | f)."""
 
 TWO_LAYERS = ("dgp-local-2", "dgp-global-2")
 """Methods whose terms are compared on test rows."""
@@ -214,6 +218,69 @@ def by_terms() -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
+def at_best_rates(metric: str) -> pd.DataFrame:
+    """A metric of two layers by chains on five splits, beside variational posteriors at their best.
+
+    Those have the best of three rates, and `dgp-global-2` the form with the best bound on split 0;
+    chains have one rate. Sets with five splits of chains.
+
+    :param metric: name of a column of the records.
+    :return: an index of dataset and "local", "global" or "chains", a column for each split.
+    """
+    figures = runpy.run_path(str(HERE.parent / "standard" / "figures.py"))
+    records, chains = figures["records"](), trials(metric)
+    rows = {}
+    for dataset in chains.index.unique("dataset"):
+        if (dataset, CHAINS) not in chains.index or chains.loc[(dataset, CHAINS)].isna().any():
+            continue
+        form = figures["form_of"](records, dataset, "2 layers")
+        for name, method in ("local", TWO_LAYERS[0]), ("global", form):
+            rows[dataset, name] = records.loc[(dataset, method), metric].loc[list(SPLITS)]
+        rows[dataset, "chains"] = chains.loc[(dataset, CHAINS)]
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def chains_compared(metric: str = "log_density") -> pd.DataFrame:
+    """Chains minus variational posteriors over five splits: a row for each set.
+
+    :param metric: name of a column of the records.
+    :return: a column of means for each of "local", "global" and "chains"; and for each of the first
+        two "gain", "error" (its standard error), "p" and "above" (on how many splits).
+    """
+    table = at_best_rates(metric)
+    rows = {}
+    for dataset in table.index.unique(0):
+        of_set = table.loc[dataset]
+        row = {name: values.mean() for name, values in of_set.iterrows()}
+        for other in ("local", "global"):
+            gap = of_set.loc["chains"] - of_set.loc[other]
+            row |= {
+                f"gain over {other}": gap.mean(),
+                f"error over {other}": gap.sem(),
+                f"p over {other}": p_of_shared_rows(gap),
+                f"above {other}": int((gap > 0).sum()),
+            }
+        rows[dataset] = row
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def chains_compared_markdown() -> str:
+    """The table of :func:`chains_compared`: bold gains have p below 5%."""
+    published = read_published().query("metric == 'log_density' and method == 'SGHMC_DGP_2'")
+    published = published.set_index("dataset")["mean"].astype(float)
+    rows = []
+    for dataset, row in chains_compared().iterrows():
+        cells = [f"{row[name]:.3f}" for name in ("local", "global", "chains")]
+        for other in ("local", "global"):
+            stars = "**" if row[f"p over {other}"] < 0.05 else ""
+            gain, error = row[f"gain over {other}"], row[f"error over {other}"]
+            cells.append(f"{stars}{gain:.3f} ± {error:.3f}{stars}")
+        cells.append(f"{published[dataset]:.2f}" if dataset in published else "")
+        rows.append([dataset, *cells])
+    heads = ["local", "global", "chains", "chains minus local", "chains minus global"]
+    return pipe_table(["", *heads, "published chains"], rows)
+
+
 def best_rivals() -> pd.Series:
     """The best published test log density of DSVI and of global inducing points, by sets."""
     table = read_published().query("metric == 'log_density'")
@@ -235,5 +302,11 @@ def by_terms_markdown() -> str:
 
 
 if __name__ == "__main__":
-    tables = over_sparse_gp_markdown, first_split_markdown, gains_markdown, by_terms_markdown
+    tables = (
+        over_sparse_gp_markdown,
+        first_split_markdown,
+        chains_compared_markdown,
+        gains_markdown,
+        by_terms_markdown,
+    )
     print(*(table() for table in tables), sep="\n\n")

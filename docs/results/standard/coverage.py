@@ -2,7 +2,7 @@
 
 python docs/results/standard/coverage.py
 
-Reads records.csv here, in ../optimal-gp and in ../twenty, and prints a table of
+Reads records.csv here, in ../optimal-gp, ../twenty and ../chains, and prints a table of
 docs/results/nine-sets.md.
 """
 
@@ -16,12 +16,18 @@ HERE = Path(__file__).resolve().parent
 
 
 def counts() -> pd.DataFrame:
-    """Numbers of splits at each method's best rate: a row for each method, a column a set."""
+    """Numbers of splits at each method's best rate: a row for each method, a column a set.
+
+    Chains have one rate.
+    """
     names = ("records.csv", "../optimal-gp/records.csv", "../twenty/records.csv")
     tables = [pd.read_csv(HERE / name) for name in names]
     # Not the optimal last layers of 3000 steps.
     table = pd.concat(tables)
     table = table[table["budget"].isin(tables[0]["budget"])]
+    # One rate, and so a budget of its own.
+    chains = pd.read_csv(HERE / "../chains/records.csv")
+    table = pd.concat([table, chains[chains["method"] == "dgp-sghmc-2"]])
     table = table[(table["status"] == "done") & table["used"].eq(True)]
     splits = table.groupby(["method", "dataset"])["split"].nunique().unstack(fill_value=0)
     # GPs, deep GPs, networks; by name within each.
