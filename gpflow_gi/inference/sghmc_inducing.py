@@ -228,13 +228,13 @@ class _Density:
         return list(tape.gradient(log_density, variables, unconnected_gradients=zero))
 
     def of_chains(self, state: State, seed: tf.Tensor) -> tf.Tensor:
-        """Estimate log q(v) of each chain, [C].
+        """Estimate log q(v) of each chain, with the priors on the hyperparameters, [C].
 
         :param state: the inducing outputs v of the chains.
         :param seed: [2], of the rows and of the layers below the last.
         """
         self._assign(state)
-        return self._of_chains(seed)
+        return self._of_chains(seed) + self.model.log_prior_density()
 
     def _assign(self, state: State) -> None:
         for values, v in zip(self._values, state, strict=True):
