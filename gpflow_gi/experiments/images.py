@@ -2,14 +2,14 @@
 
 One residual network of convolutions, four posteriors: factorised, local inducing, factorised with a
 global last layer, and global. The digits train in minutes on a CPU; MNIST takes longer, and has two
-deep GPs of the pixels beside the networks, as have 5000 of its images; CIFAR-10 uses the paper's
-width, its 500 inducing images and its spatial prior, or its scale prior, and needs a GPU. Images
-are not augmented, and the KL term has weight one except during the warm-up, so the result is a
-bound. The exception is the paper's ResNet-18, which is trained on flipped and cropped images with a
-twentieth of the KL term.
+deep GPs of the pixels beside the networks, as has mnist5k, a part of its images; CIFAR-10 uses the
+paper's width, its 500 inducing images and its spatial prior, or its scale prior, and needs a GPU.
+Images are not augmented, and the KL term has weight one except during the warm-up, so the result is
+a bound. The exception is the paper's ResNet-18, which is trained on flipped and cropped images with
+a twentieth of the KL term.
 
-The out-of-distribution images are cuts of two photographs for digits, and the test images of SVHN
-for CIFAR-10. They are told from test images by the entropy of the prediction. For digits there are
+The out-of-distribution images are the test images of SVHN for CIFAR-10, and cuts of two photographs
+for the others. They are told from test images by the entropy of the prediction. The others have
 further sets: noise, rotated and scaled digits, and letters.
 
 A run can be resumed: training is saved every minute, and a model that is measured is not trained

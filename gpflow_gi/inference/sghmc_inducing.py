@@ -37,6 +37,9 @@ LARGEST_STEP = 0.003
 NUM_TRIES = 3
 """Number of step sizes that are tried by default, each a quarter of the one before."""
 
+LEAST_ROWS = 1000
+"""The least number of rows, of those there are, by which chains are told to diverge."""
+
 State = Sequence[tf.Tensor]
 """One tensor [C, M, P] for each layer: its whitened inducing outputs in C chains."""
 
@@ -124,8 +127,8 @@ def sghmc_inducing(
     :raises ValueError: if a layer is another one; if `alpha` is above 0 and the last layer has a
         mixing matrix; if the data are not all rows, or do not fit; if a number is not positive, or
         `friction` above 1; if there are fewer steps than draws; or if the chains diverge: if
-        after the burn-in, or at the end, a log density is not finite, or is below that of the start
-        by 1 or more for each row plus 10 for each inducing output.
+        after the burn-in, or at the end, an estimate of a chain's log density is not finite, or is
+        below that of the start by 0.2 for each row plus 2 for each inducing output.
     """
     started = time.perf_counter()
     T, C = positive_integer("num_draws", num_draws), positive_integer("num_chains", num_chains)
@@ -179,7 +182,8 @@ def sghmc_inducing(
             )
     else:
         raise ValueError(
-            "The chains diverge: give a lower step_size or learning_rate, or a larger batch_size."
+            f"The chains diverge with a step_size of {eta:.2g}: give a lower step_size or "
+            "learning_rate, or a larger batch_size."
         )
     values = tuple(np.stack(parts, axis=1) for parts in zip(*draws, strict=True))
     found = _with_draws(density.model, [part.reshape(C * T, *part.shape[2:]) for part in values])
@@ -234,23 +238,23 @@ class _Density:
         :param seed: [2], of the rows and of the layers below the last.
         """
         self._assign(state)
-        return self._of_chains(seed) + self.model.log_prior_density()
+        return self._of_chains(seed, LEAST_ROWS) + self.model.log_prior_density()
 
     def _assign(self, state: State) -> None:
         for values, v in zip(self._values, state, strict=True):
             values.unconstrained_variable.assign(v)  # without a check, which raises in a graph
 
-    def _of_chains(self, seed: tf.Tensor) -> tf.Tensor:
-        log_density = self._data_term(seed)
+    def _of_chains(self, seed: tf.Tensor, least_rows: int = 1) -> tf.Tensor:
+        log_density = self._data_term(seed, least_rows)
         for values in self._values:
             log_density -= 0.5 * tf.reduce_sum(tf.square(values), axis=[1, 2])  # log p(v)
         return log_density
 
-    def _data_term(self, seed: tf.Tensor) -> tf.Tensor:
+    def _data_term(self, seed: tf.Tensor, least_rows: int) -> tf.Tensor:
         """N/B sum_n 1/alpha log E p(y_n | f_n)^alpha given the layers below, for each chain."""
         X, Y = self._data
         N = self.num_data
-        B = self._batch_size or N
+        B = max(self._batch_size or N, least_rows)
         if B < N:
             rows = tf.random.stateless_uniform([B], fold_in(seed, 0), maxval=N, dtype=tf.int32)
             X, Y = tf.gather(X, rows), tf.gather(Y, rows)
@@ -270,21 +274,21 @@ class _Check:
     """Tell chains that diverge from others by log q(v), which few draws have far below the start.
 
     They may be finite: where a hidden layer is thrown far from all inducing points, the last layer
-    is that of the prior, no gradient leads back, and the chains stay.
+    is that of the prior, no gradient of the data leads back, and the chains stay for long.
     """
 
     def __init__(self, density: _Density, start: State, seed: tf.Tensor) -> None:
         self._density = density
         self._seed = seed
         self._first = density.of_chains(start, seed)
-        # log q varies by about the square root of half the number of inducing outputs.
+        # Draws of twice the right variance have a log q that is lower by half of their number.
         num_outputs = sum(int(np.prod(v.shape[1:])) for v in start)
-        self._most = density.num_data + 10.0 * num_outputs
+        self._most = 0.2 * density.num_data + 2.0 * num_outputs
 
     def has_fallen(self, state: State) -> bool:
-        """True if log q of a chain fell by 1 for each row and 10 for each output, or is NaN."""
-        fallen = self._first - self._density.of_chains(state, self._seed)
-        return not bool(np.all(fallen < self._most))
+        """True if log q of a chain is not finite, or fell by 0.2 a row plus 2 an output."""
+        last = self._density.of_chains(state, self._seed)
+        return not bool(np.all(np.isfinite(last)) and np.all(self._first - last < self._most))
 
 
 class _Chains:

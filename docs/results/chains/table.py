@@ -221,11 +221,11 @@ def by_terms() -> pd.DataFrame:
 def at_best_rates(metric: str) -> pd.DataFrame:
     """A metric of two layers by chains on five splits, beside variational posteriors at their best.
 
-    Those have the best of three rates, and `dgp-global-2` the form with the best bound on split 0;
-    chains have one rate. Sets with five splits of chains.
+    Those have the best of three rates, and global ones the form with the best bound on split 0;
+    chains have one rate. "sparse" is the sparse GP. Sets with five splits of chains.
 
     :param metric: name of a column of the records.
-    :return: an index of dataset and "local", "global" or "chains", a column for each split.
+    :return: an index of dataset and of "local", "global", "sparse" or "chains"; a column a split.
     """
     figures = runpy.run_path(str(HERE.parent / "standard" / "figures.py"))
     records, chains = figures["records"](), trials(metric)
@@ -234,7 +234,7 @@ def at_best_rates(metric: str) -> pd.DataFrame:
         if (dataset, CHAINS) not in chains.index or chains.loc[(dataset, CHAINS)].isna().any():
             continue
         form = figures["form_of"](records, dataset, "2 layers")
-        for name, method in ("local", TWO_LAYERS[0]), ("global", form):
+        for name, method in ("local", TWO_LAYERS[0]), ("global", form), ("sparse", "svgp"):
             rows[dataset, name] = records.loc[(dataset, method), metric].loc[list(SPLITS)]
         rows[dataset, "chains"] = chains.loc[(dataset, CHAINS)]
     return pd.DataFrame.from_dict(rows, orient="index")
@@ -244,15 +244,15 @@ def chains_compared(metric: str = "log_density") -> pd.DataFrame:
     """Chains minus variational posteriors over five splits: a row for each set.
 
     :param metric: name of a column of the records.
-    :return: a column of means for each of "local", "global" and "chains"; and for each of the first
-        two "gain", "error" (its standard error), "p" and "above" (on how many splits).
+    :return: a column of means for each of "local", "global", "sparse" and "chains"; and for each of
+        the first three "gain", "error" (its standard error), "p" and "above" (on how many splits).
     """
     table = at_best_rates(metric)
     rows = {}
     for dataset in table.index.unique(0):
         of_set = table.loc[dataset]
         row = {name: values.mean() for name, values in of_set.iterrows()}
-        for other in ("local", "global"):
+        for other in ("local", "global", "sparse"):
             gap = of_set.loc["chains"] - of_set.loc[other]
             row |= {
                 f"gain over {other}": gap.mean(),
