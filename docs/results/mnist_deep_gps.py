@@ -19,10 +19,7 @@ import gpflow
 
 from gpflow_gi import __version__
 from gpflow_gi.architectures import build_deep_gp
-from gpflow_gi.bounds import estimate_elbo
 from gpflow_gi.experiments import images
-from gpflow_gi.training import fit
-from gpflow_gi.training.learning_rate import falling_rate
 
 LIKELIHOODS = {"softmax": gpflow.likelihoods.Softmax, "multiclass": gpflow.likelihoods.MultiClass}
 
@@ -30,36 +27,24 @@ LIKELIHOODS = {"softmax": gpflow.likelihoods.Softmax, "multiclass": gpflow.likel
 def measured(posterior: str, likelihood: str, steps: int, seed: int) -> dict:
     """Measures of a deep GP, as in the experiment's results."""
     task = images.load("mnist", seed).of_pixels()
-    data = task.train.X, task.train.Y
     own = images.OF_DEEP_GPS["mnist"]
     settings = replace(images.USUAL["mnist"], **own | {"steps": steps})
     with warnings.catch_warnings():
         # All pixels share one scale, and so those that are mostly black have a small deviation.
         warnings.filterwarnings("ignore", "X.* standard deviation")
         model = build_deep_gp(
-            *data,
+            task.train.X,
+            task.train.Y,
             inference=posterior,
             num_inducing=settings.num_inducing,
             likelihood=LIKELIHOODS[likelihood](10),
             seed=seed,
         )
-    rate = settings.learning_rate
-    fit(
-        model,
-        data,
-        steps=steps,
-        batch_size=settings.batch_size,
-        learning_rate=falling_rate(rate, 0.01 * rate, steps, smoothly=True),
-        kl_warmup=settings.kl_warmup,
-        seed=seed,
-        progress=False,
-    )
-    elbo = estimate_elbo(model, data, settings.num_elbo_samples, seed=seed)
-    found = images._measured(model, task, settings.num_test_samples, seed)
+    found = images.train_and_measure(model, task, settings, seed, progress=False)
     names = "log_density", "accuracy", "ece", "auroc", "further_auroc"
     return {
-        "elbo": elbo.value / len(data[0]),
-        "elbo_error": elbo.standard_error / len(data[0]),
+        "elbo": found["elbo"]["mean"],
+        "elbo_error": found["elbo"]["standard_error"],
         **{name: found[name] for name in names},
     }
 

@@ -273,8 +273,24 @@ def _train(
     progress: bool,
     folder: Path | None = None,
 ) -> dict[str, Any]:
+    model = build_model((task.train.X, task.train.Y), method, settings, seed)
+    return train_and_measure(model, task, settings, seed, progress, folder)
+
+
+def train_and_measure(
+    model: DeepGP,
+    task: Task,
+    settings: Settings,
+    seed: int,
+    progress: bool,
+    folder: Path | None = None,
+) -> dict[str, Any]:
+    """Train a model by the settings, and measure it.
+
+    :param folder: for checkpoints; None for none.
+    :return: its measures as in the results of :func:`run`, or the "error".
+    """
     data = task.train.X, task.train.Y
-    model = build_model(data, method, settings, seed)
     try:
         record = fit(
             model,

@@ -157,8 +157,7 @@ def sghmc_inducing(
         for i, (posterior, root) in enumerate(zip(posteriors, roots, strict=True))
     ]
     if step_size is None:
-        share = min(batch_size or len(X), len(X)) / len(X)
-        largest = LARGEST_STEP if share == 1.0 else min(LARGEST_STEP, 0.1 * friction * share)
+        largest = default_step_size(len(X), batch_size, friction)
         sizes = [largest / 4**i for i in range(NUM_TRIES)]
     else:
         sizes = [step_size]
@@ -188,6 +187,17 @@ def sghmc_inducing(
     values = tuple(np.stack(parts, axis=1) for parts in zip(*draws, strict=True))
     found = _with_draws(density.model, [part.reshape(C * T, *part.shape[2:]) for part in values])
     return InducingChains(found, values, time.perf_counter() - started)
+
+
+def default_step_size(num_data: int, batch_size: int | None, friction: float) -> float:
+    """Return the step size that :func:`sghmc_inducing` tries first.
+
+    :param num_data: N, the number of all rows.
+    :param batch_size: B, rows of each step; None for all.
+    :param friction: in (0, 1].
+    """
+    share = min(batch_size or num_data, num_data) / num_data
+    return LARGEST_STEP if share == 1.0 else min(LARGEST_STEP, 0.1 * friction * share)
 
 
 class _Density:

@@ -187,12 +187,18 @@ def test_the_published_sets(name, published):
         assert set(np.ravel(part.Y)) == set(range(10))
 
 
-@pytest.mark.slow
-def test_mnist_from_other_files(published, monkeypatch):
+@pytest.fixture
+def all_of_mnist(published, monkeypatch):
+    """Read MNIST from the folder beside that of the UCI sets."""
     folder = published.parent / "mnist"
     if not (folder / "mnist.npz").exists():
         pytest.skip(f"There is no {folder / 'mnist.npz'}.")
     monkeypatch.setenv("GPFLOW_GI_DATA", str(folder))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("all_of_mnist")
+def test_mnist_from_other_files():
     train, test = images("mnist")
     assert train.X.shape == (60000, 28, 28, 1) and test.X.shape == (10000, 28, 28, 1)
     assert train.Y[:5, 0].tolist() == [5, 0, 4, 1, 9]
@@ -256,11 +262,8 @@ def test_5000_images_of_the_package():
 
 
 @pytest.mark.slow
-def test_they_are_of_mnists_training_set(published, monkeypatch):
-    folder = published.parent / "mnist"
-    if not (folder / "mnist.npz").exists():
-        pytest.skip(f"There is no {folder / 'mnist.npz'}.")
-    monkeypatch.setenv("GPFLOW_GI_DATA", str(folder))
+@pytest.mark.usefixtures("all_of_mnist")
+def test_they_are_of_mnists_training_set():
     everything = by_pixels(images("mnist")[0])
     for part in images("mnist5k"):
         assert by_pixels(part).items() <= everything.items()

@@ -17,11 +17,12 @@ from gpflow_gi.benchmark.budgets import BUDGETS
 from gpflow_gi.benchmark.methods import METHODS
 from gpflow_gi.benchmark.trial import Measured, Rows
 from gpflow_gi.datasets import uci
+from gpflow_gi.inference.sghmc_inducing import default_step_size
 
 BUDGET, METHOD, SEED = BUDGETS["standard"], METHODS["dgp-sghmc-2"], 0
 
-LARGEST_STEP, FRICTION = 0.003, 0.1
-"""As in `sghmc_inducing`."""
+FRICTION = 0.1
+"""The default of `sghmc_inducing`."""
 
 
 def trial(name: str, split: int, factors: list[float]) -> list[dict]:
@@ -29,8 +30,7 @@ def trial(name: str, split: int, factors: list[float]) -> list[dict]:
     rows = Rows(*uci(name, split))
     X, Y = rows.X, rows.Y
     start = train._by_adam(METHOD, BUDGET, X, Y, SEED, False, False, None)
-    share = min(BUDGET.batch_size, len(X)) / len(X)
-    default = LARGEST_STEP if share == 1.0 else min(LARGEST_STEP, 0.1 * FRICTION * share)
+    default = default_step_size(len(X), BUDGET.batch_size, FRICTION)
     lines = []
     for factor in factors:
         began = time.perf_counter()
